@@ -60,7 +60,7 @@ _Out = Annotated[
 ]
 _LocalOut = Annotated[Path, typer.Option(help="Where run folders go.")]
 _RUNS = str(run_folder.OUT)
-_STATUS = {Change.WORSE: 1, Change.UNTOLD: 3}
+_STATUS = {Change.WORSE: 1, Change.INCONCLUSIVE: 3}
 """How a comparison ends; 2 is for runs that are refused."""
 
 
@@ -121,7 +121,7 @@ def run(
     resume: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN", help="Go on with this run; only --budget, --out, --web and --agents go with it."
+            metavar="RUN", help="Continue this run; takes only --budget, --out, --web and --agents beside it."
         ),
     ] = None,
     clusters: _Clusters = None,
@@ -152,7 +152,7 @@ def run(
 
     With --cluster it runs on a cluster that is there already, and says before it starts what it will write.
 
-    The exit status is 0 where every case has a valid trial, 1 where one has none or what was asked for can't be had;
+    The exit status is 0 where every case has a valid trial, 1 where one has none or what was asked for is not possible;
     130 after Ctrl-C.
     """
     if (name is None) == (resume is None):
@@ -164,8 +164,8 @@ def run(
             option is not None for option in (profile, overrides, producers, seed, clusters, backend)
         ):
             message = (
-                "--resume goes on as the run was begun: "
-                "of the other options only --budget, --out, --web and --agents go with it"
+                "--resume continues a run with its original options; "
+                "only --budget, --out, --web and --agents can be given with it"
             )
             raise typer.BadParameter(message)
         if stored_runs.is_uri(resume):
@@ -310,10 +310,9 @@ def compare(
 ) -> None:
     """Say which cases of a run are better or worse than another's.
 
-    The exit status is 0 where it is decided of every case that it is not worse, and 1 where one is worse. It is 2
-    if the runs are refused, and 3 if none is worse but some are undecided. Cases that only one run ever had decide
-    nothing. It holds over all cases together: by their figures equal runs end with 1 in one of twenty times at
-    most, however many cases they have.
+    Exit status 0: no case is worse. 1: at least one is worse. 2: the runs are not comparable. 3: inconclusive. The
+    status covers all cases together: equal runs end with 1 in at most 5 % of comparisons, however many cases they
+    have. Cases that only one run has decide nothing.
     """
     rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
@@ -487,9 +486,7 @@ def clean(
     docker: Annotated[
         bool, typer.Option("--docker", help="Remove the containers and networks of killed runs.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list the topics that would be deleted.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
 ) -> None:
     """Delete what killed runs left: topics on external clusters, by the prefix of their names; containers, by label."""
@@ -497,15 +494,18 @@ def clean(
         message = "give --cluster FILE or --docker: servers that are processes leave nothing behind"
         raise typer.BadParameter(message)
     if docker:
-        for name in containers.clean():
-            typer.echo(f"removed {name}")
+        for name in containers.clean(dry_run=dry_run):
+            typer.echo(f"{name}{' would be' if dry_run else ''} removed")
     for cluster in external.connect(clusters or ()).values():
         names = external.left_topics(cluster)
         for name in names:
             typer.echo(name)
         if names and not dry_run:
             if not yes:
-                _ask(f"Delete these {len(names)} topics?", "give --yes to delete without asking")
+                _ask(
+                    f"Delete these {len(names)} topics? A run that goes on loses its own.",
+                    "give --yes to delete without asking",
+                )
             external.delete(cluster, names)
         typer.echo(f"{cluster.file}: {len(names)} topics {'would be deleted' if dry_run else 'deleted'}")
 

@@ -14,7 +14,8 @@ from pathlib import Path
 def replacing(file: Path, *, synced: bool = False) -> Iterator[Path]:
     """Give a hidden path beside a file to write to; once that is done it takes the file's place.
 
-    With `synced` it outlives a power cut before readers see it. After an error the file is as it was.
+    With `synced` its content outlives a power cut before readers see it, and afterwards its name, too. After an error
+    the file is as it was.
     """
     hidden = file.with_name(f".{file.name}")
     try:
@@ -22,6 +23,8 @@ def replacing(file: Path, *, synced: bool = False) -> Iterator[Path]:
         if synced:
             sync(hidden)
         hidden.rename(file)
+        if synced:
+            sync(file.parent)
     finally:
         hidden.unlink(missing_ok=True)
 

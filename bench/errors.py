@@ -14,7 +14,7 @@ class BenchError(Exception):
     """Root of the family: a mistake or a failure that the user can read and act on."""
 
 
-class UnlikeError(BenchError):
+class NotComparableError(BenchError):
     """Two runs are not alike enough to be compared; the message says in what, and how to accept it."""
 
 

@@ -81,7 +81,7 @@ class Change(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     SAME = "no difference"
-    UNTOLD = "can't tell"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,14 +54,14 @@ from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
-from bench.analysis.trials import Counted, trial_row
+from bench.analysis.trials import Counted, clocks_suffice, trial_row
 from bench.analysis.verdicts import run_verdicts
 from bench.analysis.verdicts.deciding_rows import Found
 from bench.analysis.window import last_ends, windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
 from bench.model import EMULATED_FSYNC
-from bench.records.trial import Held
+from bench.records.trial import Held, TrialRecord
 
 _Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000
@@ -254,7 +254,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     use = list(_use(measured.counted))
     tables.write_rows(results, "use", use)
     tables.write_rows(results, "costs", cost_rows(folder.trials, trials, use))
-    tables.write_rows(results, "percentiles", _curves(measured.counted))
+    tables.write_rows(results, "percentiles", _curves(folder.trials, measured.counted))
     tables.write_rows(results, "errors", measured.errors)
     tables.write_table(results, "messages", measured.offenders)
     tables.write_rows(results, "consumers", measured.consumers)
@@ -288,10 +288,14 @@ def _use(counted: Counted) -> Iterator[dict[str, object]]:
         yield from ({"trial": trial} | row for row in use_by_role(rows))
 
 
-def _curves(counted: Counted) -> Iterator[dict[str, object]]:
+def _curves(trials: Iterable[TrialRecord], counted: Counted) -> Iterator[dict[str, object]]:
+    """Yield the rows of `percentiles`, without end-to-end times that the error of two clocks would decide."""
+    clock_errors_ns = {trial.trial: trial.clock_error_ns for trial in trials}
     order = sorted(counted.distributions, key=lambda key: (key[0], MEASURES.index(key[1])))
     for trial, measure in order:
         for quantile, value in counted.distributions[trial, measure].curve():
+            if measure == "e2e" and not clocks_suffice(value, clock_errors_ns[trial]):
+                continue
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 

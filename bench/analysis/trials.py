@@ -169,11 +169,15 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
 
 
 def _certain(figures: Mapping[str, int | None], clock_error_ns: int) -> Row:
-    """Leave out times between two machines whose clocks are not known to within a tenth of the time."""
     return {
-        name: None if value is not None and value < _CLOCK_ERRORS * clock_error_ns else value
+        name: value if value is None or clocks_suffice(value, clock_error_ns) else None
         for name, value in figures.items()
     }
+
+
+def clocks_suffice(time_ns: int, clock_error_ns: int) -> bool:
+    """Whether the clocks of two machines are known to within a tenth of a time between them."""
+    return time_ns >= _CLOCK_ERRORS * clock_error_ns
 
 
 def _account(trial: TrialRecord, counted: Counted) -> Row:

@@ -53,17 +53,19 @@ def daemon() -> Iterator[docker.DockerClient]:
         client.close()
 
 
-def remove_left(client: docker.DockerClient) -> list[str]:
-    """Remove what killed runs left, by its label; return the names. Raises SetupError."""
+def remove_left(client: docker.DockerClient, *, dry_run: bool = False) -> list[str]:
+    """Remove what killed runs left, by its label; return the names. With `dry_run` it stays. Raises SetupError."""
     from docker.errors import DockerException  # noqa: PLC0415 - as above
 
     removed: list[str] = []
     try:
         for container in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-            container.remove(force=True, v=True)
+            if not dry_run:
+                container.remove(force=True, v=True)
             removed.append(str(container.name))
         for network in client.networks.list(filters={"label": LABEL}):
-            network.remove()
+            if not dry_run:
+                network.remove()
             removed.append(str(network.name))
     except DockerException as error:
         message = f"removing containers that an earlier run left failed: {error}"

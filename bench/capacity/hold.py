@@ -26,7 +26,7 @@ class Hold:
     `due`, `late` and `late_end_to_end` count messages by the second in which they were due. A message is late where its
     response time, from its due time, is above the level's, where it failed, or where it was never sent. It is late end
     to end where no consumer had it within the level's time. `backlogs` holds the growth of each backlog by its name,
-    such as "producers" or "compaction". With `limited_by_client` the load process was at its own limit.
+    such as "producers" or "consumers". With `limited_by_client` the load process was at its own limit.
 
     Raises ValueError where the three counts are not of the same seconds.
     """

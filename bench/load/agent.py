@@ -40,6 +40,14 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _CLOCK_NAMESPACE = Path("/proc/self/ns/time")
 
 
+class ClosedError(LoadError):
+    """The other side has closed the connection."""
+
+
+class NotListeningError(SetupError):
+    """Nobody listens at the runner's address."""
+
+
 def clock_name() -> str:
     """Name this machine's monotonic clock: processes that share it give the same name."""
     namespace = _CLOCK_NAMESPACE.readlink() if _CLOCK_NAMESPACE.exists() else ""
@@ -95,10 +103,10 @@ class Wire:
         self._stream.flush()
 
     def read(self) -> dict[str, Any]:
-        """Return the next message. Raises LoadError for a closed connection or a malformed message, OSError."""
+        """Return the next message. Raises ClosedError, LoadError for a malformed message, OSError."""
         line = self._stream.readline(_LONGEST_LINE)
         if not line:
-            raise LoadError("The other side closed the connection.")
+            raise ClosedError("The other side closed the connection.")
         try:
             message = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -108,11 +116,11 @@ class Wire:
         return message
 
     def content(self, message: Mapping[str, Any]) -> bytes:
-        """Return the bytes that follow a message. Raises LoadError where some are missing."""
+        """Return the bytes that follow a message. Raises ClosedError where some are missing."""
         length = int(message.get("bytes", 0))
         content = self._stream.read(length)
         if len(content) < length:
-            raise LoadError("The other side closed the connection within a file.")
+            raise ClosedError("The other side closed the connection within a file.")
         return content
 
 
@@ -146,7 +154,10 @@ def introduce(wire: Wire, token: str, about: Mapping[str, Any]) -> None:
 def join(address: str, token: str, suite: str, notify: Callable[[str], None]) -> None:
     """Serve a run until it is over; `suite` is this suite's version, `notify` takes lines for the user.
 
-    Raises SetupError where nobody listens there, for another run, or for a runner of another version.
+    It is over when the runner has gone: its connections are closed, or nobody listens any more.
+
+    Raises SetupError where nobody listens there, for another run, for a runner of another version, or where this
+    machine cannot go on; LoadError where the runner sends what no runner sends.
     """
     host, port = address_of(address, "--join")
     runner = _Runner(host, port, token, suite, time.monotonic() + _CONNECT_S)
@@ -154,8 +165,11 @@ def join(address: str, token: str, suite: str, notify: Callable[[str], None]) ->
     try:
         while True:
             _serve_cluster_start(runner, notify)
-    except (LoadError, OSError, SetupError):
+    except (ClosedError, NotListeningError, ConnectionError, TimeoutError):
         notify("the run is over")
+    except OSError as error:
+        message = f"This load machine cannot go on: {error}"
+        raise SetupError(message) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +212,7 @@ def _connected(runner: _Runner) -> Iterator[socket.socket]:
                 message = (
                     f"--join {runner.host}:{runner.port}: {error}. Is `bench run --agents` waiting there?"
                 )
-                raise SetupError(message) from error
+                raise NotListeningError(message) from error
             time.sleep(_RETRY_S)
     keep_alive(connection)
     with connection:

@@ -32,7 +32,10 @@ def prepare(plan: Plan) -> dict[str, str]:
     return {name: image.reference for name, image in images.items()}
 
 
-def clean() -> list[str]:
-    """Remove the containers and networks that killed runs left; return their names. Raises SetupError."""
+def clean(*, dry_run: bool = False) -> list[str]:
+    """Remove the containers and networks that killed runs left; return their names. With `dry_run` they stay.
+
+    Raises SetupError.
+    """
     with machine_lock.on_machine("bench clean"), docker.daemon() as client:
-        return docker.remove_left(client)
+        return docker.remove_left(client, dry_run=dry_run)

@@ -12,6 +12,7 @@ from bench.faults.step import Rebalance
 from bench.model import Case, Scalar, text
 from bench.run import process_cases
 from bench.run.external import ExternalCluster, access_to
+from bench.systems import membership
 from bench.systems.properties import same
 from bench.systems.registry import describe
 
@@ -40,30 +41,37 @@ def _on(cluster: ExternalCluster, case: Case) -> Case:
 
 
 def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -> Iterator[str]:
-    if case.faults and not cluster.nodes:
-        kinds = ", ".join(dict.fromkeys(step.name for step in read_steps(case.faults)))
-        yield f"Its steps ({kinds}) act on the cluster's nodes, and those of an external cluster are left alone."
-    elif case.faults:
-        yield from _unbreakable(cluster, read_steps(case.faults))
+    steps = read_steps(case.faults)
+    broken = dict.fromkeys(step.name for step in steps if step.fault is not None)
+    if broken and not cluster.nodes:
+        yield (
+            f"Its steps ({', '.join(broken)}) act on nodes, and the cluster file gives no commands for nodes (key "
+            "`nodes`)."
+        )
+    else:
+        yield from _impossible(cluster, steps)
+    group_type = case.consumer_group.get(membership.TYPE)
+    if group_type in access_to(cluster.spec).group_types_with_settings:
+        yield f"A consumer group of type {group_type} takes a setting of the cluster, which must not be changed."
     yield from process_cases.reasons(case)
     yield from _too_fast(cluster, case)
     for role, name in varied:
         yield from _other_value(cluster, case, role, name)
 
 
-def _unbreakable(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[str]:
-    """Say which steps the commands of a cluster's file cannot carry out."""
+def _impossible(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[str]:
+    """Say which steps cannot be carried out on a cluster, and which its file has no commands for."""
     access = access_to(cluster.spec)
     for step in steps:
         if step.when.copies is not None and not access.tells_copies:
-            yield f"Nobody outside the cluster is told when copies are missing, for which {step.name!r} waits."
+            yield f"{step.name!r} waits until copies are missing, which this system does not report to clients."
         if step.fault is None:
             if isinstance(step.action, (Drain, Rebalance)):
                 yield f"Nothing is moved on an external cluster: {step.name}."
             continue
         commands = _COMMANDS.get(step.fault.key)
         if commands is None:
-            yield f"{step.fault.key} cannot be had from outside; {', '.join(_COMMANDS)} can."
+            yield f"{step.fault.key} is not possible on an external cluster; possible are {', '.join(_COMMANDS)}."
             continue
         missing = [
             f"{node} lacks {', '.join(names)}"
@@ -128,7 +136,7 @@ def _other_value(cluster: ExternalCluster, case: Case, role: str, name: str) -> 
     live = _live_values(cluster).get((role, name))
     if live is None:
         state = f"; state it in {cluster.file} below `settings`" if role in _roles(cluster) else ""
-        yield f"What {label} is there cannot be read{state}."
+        yield f"The cluster's value of {label} cannot be read{state}."
     elif case_value is None or not same(text(case_value), text(live)):
         yield f"{label} is {text(live)} there."
 

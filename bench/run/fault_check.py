@@ -149,9 +149,7 @@ def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -
 def _check_state(loaded: Loaded, case: Case, step: Step, system_states: Sequence[str]) -> None:
     for name in step.when.states:
         if name not in system_states:
-            message = (
-                f"{case.system} tells no such state; a step may wait for {', '.join(system_states) or 'none'}"
-            )
+            message = f"{case.system} reports no such state; a step may wait for {', '.join(system_states) or 'none'}"
             raise _error(loaded, case, (step.number, "when", name), message)
 
 
@@ -159,12 +157,12 @@ def require(cases: Iterable[Case]) -> None:
     """Raise SetupError for the first fault or disk that the backend or this machine cannot do."""
     for case in cases:
         if case.disk and (reason := fsync_gate.why_not()) is not None:
-            raise SetupError(f"disk.emulated_fsync can't be had here: {reason}.")
+            raise SetupError(f"disk.emulated_fsync is not possible on this machine: {reason}.")
         if case.node_size and (reason := node_sizes.why_not(case.node_size)) is not None:
-            raise SetupError(f"node_size can't be had here: {reason}.")
+            raise SetupError(f"node_size is not possible on this machine: {reason}.")
         for step in read_steps(case.faults):
             if step.fault is not None and (reason := _why_not(step.fault, case.cluster)) is not None:
-                raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")
+                raise SetupError(f"step {step.name!r} ({step.fault.key}) is not possible here: {reason}.")
 
 
 def _why_not(fault: Fault, cluster: Cluster) -> str | None:
@@ -172,7 +170,7 @@ def _why_not(fault: Fault, cluster: Cluster) -> str | None:
     if cluster.external:
         kind = ExternalBackend
     lacking = [ability.__name__ for ability in fault.needs if not issubclass(kind, ability)]
-    return f"the backend is not {', '.join(lacking)}" if lacking else fault.why_not()
+    return f"this backend cannot do that (missing: {', '.join(lacking)})" if lacking else fault.why_not()
 
 
 def _error(loaded: Loaded, case: Case, path: tuple[str | int, ...], message: str) -> ScenarioError:

@@ -73,9 +73,10 @@ class RunFolder:
         """Make a trial durable, write its trial.json and show it to readers, in one step."""
         working = self.trials / f".{record.trial:04d}"
         working.mkdir(parents=True, exist_ok=True)  # one that failed before it began has none
-        durable.sync(*working.glob("*/*.parquet"))
+        durable.sync(*working.glob("*/*.parquet"), *(path for path in working.iterdir() if path.is_dir()))
         write_json(working / "trial.json", record.model_dump())
         working.rename(self.trials / f"{record.trial:04d}")
+        durable.sync(self.trials)
 
     def sweep(self) -> None:
         """Remove what an interrupted run left: half trials, the data of dead clusters."""

@@ -157,7 +157,7 @@ class Runner:
     def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
         for trial in trials:
             record = trial_record.blank(trial)
-            trial_record.fail(record, f"The cluster was not there. {reason}")
+            trial_record.fail(record, f"The cluster did not start. {reason}")
             self.folder.open_trial(trial.number)
             self.folder.close_trial(record)
             self.progress.finished(trial, record)
@@ -226,9 +226,9 @@ def _go_on(folder: RunFolder, plan: Plan, runner: Runner, budget: Budget) -> Non
     evaluation = Evaluation(folder, folder.read("manifest.json").get("looks") or 0)
     least = plan.loaded.scenario.repeats
     while True:
-        begun = time.monotonic()
-        runner.run(plan.starts(_missing(folder, plan)))
-        round_s = time.monotonic() - begun
+        missing, begun = _missing(folder, plan), time.monotonic()
+        runner.run(plan.starts(missing))
+        round_s = _round_s(plan, len(missing), time.monotonic() - begun)
         if plan.rounds >= max(least, FIRST_ROUNDS):
             outlook = evaluation.look()
             runner.progress.outlook(plan.rounds, outlook)
@@ -239,6 +239,11 @@ def _go_on(folder: RunFolder, plan: Plan, runner: Runner, budget: Budget) -> Non
         plan = longer(plan, plan.rounds + 1)
         folder.write("plan.json", plan.document())
         runner.progress.extend(plan)
+
+
+def _round_s(plan: Plan, trials: int, seconds: float) -> float:
+    """Return how long a round takes, by so many trials that took `seconds`; without any, as was estimated."""
+    return seconds * len(plan.trials) / plan.rounds / trials if trials else plan.seconds() / plan.rounds
 
 
 def _note_timings(folder: RunFolder, runner: Runner, seconds: float, measuring_s: float) -> None:

@@ -177,9 +177,7 @@ class Interleaved:
                     trial = open_trial.trial
                     done = open_trial.testbed.run_slice(trial, SETTLING_SLICE, live(trial))
                 if done.stalled:
-                    raise LoadError(
-                        "The load broke off while it settled: nothing came back from the brokers."
-                    )
+                    raise LoadError("The load stopped while it settled: the brokers no longer answered.")
                 acks[open_trial.trial.number] = done.acked
             now_s = time.monotonic()
             share = compilers.took_s() / (now_s - cycle_begun_s)
@@ -256,7 +254,7 @@ class Interleaved:
             open_trial.sampler.look_after(trial.number, number, scraped=False)
         if done.stalled:
             rate = numbers.rate(open_trial.search.request.rate)
-            raise LoadError(f"The load broke off at {rate} messages/s: nothing came back from the brokers.")
+            raise LoadError(f"The load stopped at {rate} messages/s: the brokers no longer answered.")
         open_trial.search.add(done)
 
     def _server_pids(self) -> Iterator[int]:

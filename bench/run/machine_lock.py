@@ -15,18 +15,22 @@ from bench.run.folder import RunFolder
 
 @contextmanager
 def on_folder(folder: RunFolder) -> Iterator[None]:
-    """Hold a run folder. Raises SetupError where another process does."""
-    refusal = f"{folder.path} is being run by {{}}: leave it to that one."
+    """Lock a run folder. Raises SetupError where another process holds it."""
+    refusal = f"{folder.path} is in use by {{}}: wait until it ends."
     with _held(folder.path / ".lock", folder.path.name, refusal):
         yield
 
 
 @contextmanager
 def on_machine(name: str) -> Iterator[None]:
-    """Hold the machine for a cluster, as whom a refusal tells it. Raises SetupError where another process does."""
+    """Take the machine-wide lock; `name` is shown to whoever is refused.
+
+    Raises SetupError where another process holds it.
+    """
     cache_root().mkdir(parents=True, exist_ok=True)
     refusal = (
-        "Another cluster runs here, of {}. Two at a time would measure each other: wait for it, or end it."
+        "Another cluster is running on this machine ({}). Two at once would disturb each other's measurements: wait "
+        "until it ends, or stop it."
     )
     with _held(cache_root() / ".run.lock", name, refusal):
         yield

@@ -27,6 +27,10 @@ _NUMBERS: Mapping[str, Callable[[Any], float]] = {
     DISK_WRITE: disk_bytes_per_s,
     FSYNC: seconds,
 }
+_LEAST, _MOST = 0.8, 1.2
+"""A limit gives what it is asked for where what was measured lies between these shares of it."""
+_TRIES = 3
+"""A node that something else held up for a moment got less than its limit gives: it is measured again."""
 _WHY_NOT: Mapping[str, Callable[[], str | None]] = {
     CPU: cpu_quota.why_not,
     MEMORY: memory_limit.why_not,
@@ -45,6 +49,12 @@ def why_not(sizes: Sizes) -> str | None:
 def number(name: str, value: Scalar) -> float:
     """Return what a limit of this name asks for: cores, bytes, bytes a second, or seconds."""
     return _NUMBERS[name](value)
+
+
+def near(name: str, got: Measured, value: Scalar) -> bool:
+    """Whether what was measured is the limit asked for, within a fifth."""
+    limit = number(name, value)
+    return all(_LEAST <= amount / limit <= _MOST for amount in ([got] if isinstance(got, float) else got))
 
 
 class Limits(Protocol):
@@ -116,8 +126,9 @@ class NodeSizes:
     def set_and_measure(self, sizes: Sizes) -> NodeSizeRecord | None:
         """Set the limits of a case; return their record: asked by role, and measured by node.
 
-        Each value is measured on each node once. Measured are cores, bytes a second (of a link into the node and
-        out of it), and by how many seconds an fsync is held. None where a case sets none.
+        Each value is measured on each node once, and up to twice more where it is off. Measured are cores, bytes a
+        second (of a link into the node and out of it), and by how many seconds an fsync is held. None where a case
+        sets none.
         """
         self.set_limits(sizes)
         if not sizes:
@@ -146,5 +157,9 @@ class NodeSizes:
 
     def _measure(self, node: Node, name: str, value: Scalar) -> Measured:
         if (node.name, name, value) not in self._measured:
-            self._measured[node.name, name, value] = self.limits.measured(node, name, number(name, value))
+            for _ in range(_TRIES):
+                got = self.limits.measured(node, name, number(name, value))
+                if near(name, got, value):
+                    break
+            self._measured[node.name, name, value] = got
         return self._measured[node.name, name, value]

@@ -82,7 +82,8 @@ def _check_store(store: str | None) -> None:
 
 def _store(folder: RunFolder, store: str | None) -> None:
     """Move a run that is over to where it is kept."""
-    if store is not None and {"ended_utc", "imported_utc"} & folder.read("manifest.json").keys():
+    document = folder.read("manifest.json")
+    if store is not None and (document.get("ended_utc") or document.get("imported_utc")):
         uri = stored_runs.store(folder, store)
         shutil.rmtree(folder.path)
         Console().print(f"stored at {uri}", soft_wrap=True, highlight=False)
@@ -111,8 +112,9 @@ def resume(
         unlike = differences(folder.read("manifest.json"), ground)
         if unlike := [*unlike, *external.changes(run_plan.external)]:
             raise EventLogError(
-                f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
-                "would not be alike: go on with what the manifest names, or start a new run."
+                f"{folder.path / 'manifest.json'}: this run was started in a different environment: "
+                f"{'; '.join(unlike)}. Its results would not be comparable. Restore what the manifest names, or start "
+                "a new run."
             )
         budget_s = _left_s(folder, run_plan) if budget_s is None else budget_s
         status = _run(folder, run_plan, budget_s, web=web, agents=_arguments(agents, listener))
@@ -205,6 +207,7 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
         arguments += ["--budget-s", str(max(0.0, budget_s - estimate.ANALYSIS_S))]
     if agents.notice:
         console.print(agents.notice, highlight=False, soft_wrap=True)
+    folder.amend("manifest.json", ended_utc=None)  # it may be one that had ended, and goes on
     with socket.socket() as listener:
         keep = list(agents.descriptors)
         if web:
@@ -215,14 +218,16 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
             status = sandbox.run("bench.run.inside", arguments, keep, _shared(run_plan))
     if status:
         done, trial_count = len(folder.done()), len(folder.read("plan.json")["trials"])
-        console.print(f"stopped after {done} of {trial_count} trials, which are kept. Go on with:")
+        console.print(
+            f"stopped after {done} of {trial_count} trials; their measurements are kept. Continue with:"
+        )
         console.print(f"  bench run --resume {folder.path}", soft_wrap=True)
         return status
     folder.amend("manifest.json", ended_utc=now_utc())
     try:
         report(folder)
     except BenchError:
-        console.print("what was measured is kept. Once what stands below is mended:")
+        console.print("the measurements are kept. Fix the error below, then run:")
         console.print(f"  bench report {folder.path}", soft_wrap=True)
         raise
     if without := _without_valid_trial(folder):

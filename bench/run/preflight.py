@@ -175,15 +175,14 @@ def _sandbox() -> Finding:
 def _faults() -> Finding:
     reasons = {key: reason for key, kind in kinds().items() if (reason := kind.why_not()) is not None}
     lacking = "; ".join(f"no {key}: {reason}" for key, reason in reasons.items())
-    return Finding("faults", lacking or f"all kinds can be had: {', '.join(kinds())}")
+    return Finding("faults", lacking or f"all kinds work here: {', '.join(kinds())}")
 
 
 def _idle() -> Finding:
     refused = keep_awake()
-    observation = "can be kept awake during a run"
-    return Finding(
-        "idle cores", observation if refused is None else f"go to sleep between messages: {refused}"
-    )
+    awake = "can be kept awake during a run"
+    asleep = f"sleep between messages, which makes latencies longer: {refused}"
+    return Finding("idle cores", awake if refused is None else asleep)
 
 
 def _fsync(folder: Path) -> Finding:

@@ -100,7 +100,7 @@ class Progress:
 
     def _left(self) -> str:
         spent, ran = time.monotonic() - self._begun, self._done - self._first
-        return f"about {spent / max(ran, 1) * (self._total - self._done):,.0f} s left"
+        return f"about {numbers.seconds(spent / max(ran, 1) * (self._total - self._done))} left"
 
     def _plain(self, line: str) -> None:
         if not self._console.is_terminal:

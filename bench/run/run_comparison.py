@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bench import numbers
 from bench.columns import RATES, TIMES
-from bench.errors import UnlikeError
+from bench.errors import NotComparableError
 from bench.records.trial import TrialRecord
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class Rule:
 def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     """Compare two run folders.
 
-    Raises UnlikeError where they differ in something that the rule does not accept, have no case in common, or one has
-    the figure in no trial, ReportError without results.
+    Raises NotComparableError where they differ in something that the rule does not accept, have no case in common, or
+    one has the figure in no trial, ReportError without results.
     """
     from bench.analysis.statistics import comparison  # noqa: PLC0415 - SciPy and pandas load only when needed
     from bench.report import results  # noqa: PLC0415 - as above
@@ -76,7 +76,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
 
     if rule.metric not in (*RATES, *TIMES):
         metric_names = ", ".join((*RATES, *TIMES))
-        raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {metric_names}")
+        raise NotComparableError(f"--metric {rule.metric}: there is no such figure; one of {metric_names}")
     first_results = results.read(first)
     second_results = _matched(first_results, results.read(second), rule.match)
     _require(rule.metric, first_results, second_results)
@@ -90,7 +90,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
     had, has = {*first_results.trials["case"]}, {*second_results.trials["case"]}
     if not had & has:
-        raise UnlikeError(
+        raise NotComparableError(
             f"no case is in both runs: the first has {_some(had)}, the second {_some(has)}; where two are the same: "
             '--match "CASE OF THE FIRST = CASE OF THE SECOND"'
         )
@@ -116,7 +116,7 @@ def _require(metric: str, first: Results, second: Results) -> None:
         trials = [row for row in run_results.trial_rows if row["verdict"] == "valid" and row[RATES[0]] != 0]
         if trials and not _has(metric, trials):
             metric_names = ", ".join(name for name in (*RATES, *TIMES) if _has(name, trials))
-            raise UnlikeError(
+            raise NotComparableError(
                 f"--metric {metric}: no trial of the {which} run, {run_results.run.name}, has it; "
                 f"they have {metric_names}"
             )
@@ -132,13 +132,17 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
     has = {*second.cases["case"]}
     for second_name, times in Counter(match.values()).items():
         if times > 1:
-            raise UnlikeError(f"--match: case {second_name!r} of the second run can be one of the first only")
+            raise NotComparableError(
+                f"--match: case {second_name!r} of the second run can be one of the first only"
+            )
     for first_name, second_name in match.items():
         for run, cases, name in (("first", systems.keys(), first_name), ("second", has, second_name)):
             if name not in cases:
-                raise UnlikeError(f"--match: the {run} run has no case {name!r}; it has {_some(cases)}")
+                raise NotComparableError(
+                    f"--match: the {run} run has no case {name!r}; it has {_some(cases)}"
+                )
         if first_name in has:
-            raise UnlikeError(f"--match: the second run has a case {first_name!r} of its own")
+            raise NotComparableError(f"--match: the second run has a case {first_name!r} of its own")
     names = {second_name: first_name for first_name, second_name in match.items()}
 
     def named(table: pd.DataFrame) -> pd.DataFrame:
@@ -188,7 +192,9 @@ def _refuse(unlike: Sequence[Difference]) -> None:
             f"\n  {difference.key}: {difference.first} and {difference.second}" for difference in unlike
         )
         keys = " ".join(f"--accept {key}" for key in _together(difference.key for difference in unlike))
-        raise UnlikeError(f"the runs are not alike:{difference_lines}\nWhere that is meant: {keys}")
+        raise NotComparableError(
+            f"the runs are not comparable; they differ in:{difference_lines}\nTo compare them all the same: {keys}"
+        )
 
 
 def _together(keys: Iterable[str]) -> list[str]:

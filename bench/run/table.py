@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from bench import numbers
 from bench.model import text
 from bench.run import preflight
 from bench.run.plan import Plan
@@ -18,11 +19,13 @@ from bench.run.shared_clusters import side_by_side
 
 def plan_line(plan: Plan) -> str:
     """Say in one line how much there is to do."""
-    starts = len(plan.clusters())
+    left_out = (
+        f"; {numbers.plural(len(plan.left_out), 'point')} of the sweep left out" if plan.left_out else ""
+    )
     return (
-        f"{plan.loaded.scenario.name} ({plan.loaded.profile}): "
-        f"{len(plan.trials)} trials on {starts} cluster starts, about {plan.seconds() / 60:.0f} min"
-        f"{_budget(plan)}; {len(plan.left_out)} points of the sweep cannot exist"
+        f"{plan.loaded.scenario.name} ({plan.loaded.profile}): {numbers.plural(len(plan.trials), 'trial')} on "
+        f"{numbers.plural(len(plan.clusters()), 'cluster start')}, about {plan.seconds() / 60:.0f} min"
+        f"{_budget(plan)}{left_out}"
     )
 
 
@@ -72,7 +75,7 @@ def memory_line(plan: Plan) -> str:
 
 def findings_table(findings: Iterable[Finding]) -> Table:
     """Show what `bench doctor` found; a problem with what it costs and what to do."""
-    shown = Table("", "what", "seen", "what to do")
+    shown = Table("", "what", "found", "what to do")
     for finding in findings:
         shown.add_row(
             "ok" if finding.problem is None else "[red]!![/red]",

@@ -31,7 +31,6 @@ _LATE, _LATE_NS = 0.5, 1_000_000
 """
 
 
-_LEAST_SIZE, _MOST_SIZE = 0.8, 1.2
 """A node that got less, or more, of what its size gives it, is none of that size."""
 
 
@@ -117,7 +116,7 @@ def finish(record: TrialRecord, sent: LoadResult, read: ReadResult, unsettled: s
     later read would return.
     """
     if unsettled is not None:
-        reason = f"What it ended at need not be all. {unsettled}"
+        reason = f"The cluster had not settled, so a later read might return more messages. {unsettled}"
         read = read.model_copy(update={"complete": False, "reason": reason})
     checks = [
         _recorder(sent),
@@ -220,12 +219,12 @@ def _readers(faults: Iterable[StepRecord]) -> list[CheckRecord]:
 def _load_went_on(sent: LoadResult, faults: Sequence[StepRecord]) -> CheckRecord:
     if sent.stalled and faults:
         reason = (
-            f"the load broke off under the faults with {sent.never_told:,} sends open and "
-            f"{sent.due_unsent:,} never made"
+            f"the load stopped during the faults: {sent.never_told:,} sends were open, {sent.due_unsent:,} were never "
+            "made"
         )
         return _check("load", Verdict.VALID, reason)
     if sent.stalled:
-        return _check("load", Verdict.INVALID, "The load broke off: nothing came back from the brokers.")
+        return _check("load", Verdict.INVALID, "The load stopped: the brokers no longer answered.")
     if sent.due_unsent:
         reason = f"{sent.due_unsent:,} sends were due and never made: the rate asked for was not reached"
         return _check("load", Verdict.VALID, reason)
@@ -268,7 +267,7 @@ def _node_size(size: NodeSizeRecord | None) -> list[CheckRecord]:
         f"{node} got {_words(name, got)} instead of {size.limits[node.rpartition('-')[0]][name]}"
         for node, measured in size.measured.items()
         for name, got in measured.items()
-        if not _near(name, got, size.limits[node.rpartition("-")[0]][name])
+        if not node_sizes.near(name, got, size.limits[node.rpartition("-")[0]][name])
     ]
     size_words = "; ".join(
         f"{role} {', '.join(f'{name} {value}' for name, value in values.items())}"
@@ -278,15 +277,6 @@ def _node_size(size: NodeSizeRecord | None) -> list[CheckRecord]:
         reason = f"The size of nodes was not as asked ({size_words}): {'; '.join(deviations)}."
         return [_check("node_size", Verdict.INVALID, reason)]
     return [_check("node_size", Verdict.VALID, f"asked: {size_words}; {len(size.measured)} nodes got that")]
-
-
-def _near(name: str, got: float | Sequence[float], limit: Scalar) -> bool:
-    """Whether a limit that was measured is the one asked for, within a fifth."""
-    limit_number = node_sizes.number(name, limit)
-    return all(
-        _LEAST_SIZE <= number / limit_number <= _MOST_SIZE
-        for number in ([got] if isinstance(got, float) else got)
-    )
 
 
 def _words(name: str, got: float | Sequence[float]) -> str:

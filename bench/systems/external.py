@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -42,6 +42,10 @@ class ExternalAccess(Protocol):
     @property
     def tells_copies(self) -> bool:
         """Whether its administrator tells when copies of a topic are missing."""
+
+    @property
+    def group_types_with_settings(self) -> Collection[str]:
+        """Types of consumer groups (membership.TYPE) that take a setting of the cluster."""
 
     def wrong_properties(self) -> list[tuple[str, str]]:
         """List (name, what is wrong) of the endpoint's `client` properties. Connects to nothing."""

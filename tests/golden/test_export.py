@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from bench.analysis import analyse, export
 from bench.analysis.exchange import omb_files
-from bench.errors import AnalysisError, EventLogError, UnlikeError
+from bench.errors import AnalysisError, EventLogError, NotComparableError
 from bench.report import results
 from bench.run import run_comparison
 from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
@@ -116,7 +116,7 @@ def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: P
     assert trial["service_p50_ns"] == 12_000_000
     assert trial["e2e_max_ns"] == 26_000_000
 
-    with pytest.raises(UnlikeError, match="--accept case"):
+    with pytest.raises(NotComparableError, match="--accept case"):
         run_comparison.compare(tmp_path, run, run_comparison.Rule("service_p50_ns", 0.05))
     anything = ("scenario", "profile", "seed", "case")
     comparison = run_comparison.compare(tmp_path, run, run_comparison.Rule("service_p50_ns", 0.05, anything))
@@ -137,12 +137,12 @@ def test_a_driver_of_the_benchmark_is_compared_with_the_case_that_it_is_said_to_
         return [case.ratio for case in run_comparison.compare(run, tmp_path, rule).cases]
 
     with pytest.raises(
-        UnlikeError, match="no case is in both runs: the first has memory acks=1, the second Kafka"
+        NotComparableError, match="no case is in both runs: the first has memory acks=1, the second Kafka"
     ):
         compare()
-    with pytest.raises(UnlikeError, match="the second run has no case 'Pulsar'; it has Kafka"):
+    with pytest.raises(NotComparableError, match="the second run has no case 'Pulsar'; it has Kafka"):
         compare(**{"memory acks=1": "Pulsar"})
-    with pytest.raises(UnlikeError, match="the first run has no case 'memory'; it has memory acks=1"):
+    with pytest.raises(NotComparableError, match="the first run has no case 'memory'; it has memory acks=1"):
         compare(memory="Kafka")
     assert compare(**{"memory acks=1": "Kafka"}) == [pytest.approx(1.0)]
 

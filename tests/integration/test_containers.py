@@ -129,7 +129,10 @@ def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
         os.killpg(run.pid, signal.SIGKILL)
     assert len(settled()) >= KAFKA_NODES
 
+    listed = containers.clean(dry_run=True)
     removed = containers.clean()
+
+    assert sorted(listed) == sorted(removed)
 
     assert len(removed) > KAFKA_NODES  # and their network
     assert left() == []

@@ -3,12 +3,14 @@
     python -m tests.perf.capacity_search                          # 200 runs of 5 cluster starts for each server
     python -m tests.perf.capacity_search --server M/M/1 --runs 20
     python -m tests.perf.capacity_search --single                 # one rate at a time, around the capacity
+    python -m tests.perf.capacity_search --standard               # with the short holds of a profile, on 3 starts
     python -m tests.perf.capacity_search --mlrsearch FOLDER       # beside the PyPI package MLRsearch, unpacked there
 
-A simulated server answers messages one after the other, 500 a second. A message is late after 50 ms. `start_coverage`
-is the share of cluster starts whose interval holds the capacity, `coverage` that of runs, whose interval is over five
-starts. `accepts_above` and `rejects_below` are the shares of starts with a passed rate above the capacity, or a failed
-one below it. `rates` counts an undecided hold and its repeats as one, `holds` each of them.
+A simulated server answers messages one after the other, 500 a second. A message is late after 50 ms, with --standard
+after 200 ms. `start_coverage` is the share of cluster starts whose interval holds the capacity, `coverage` that of
+runs, whose interval is over all their starts. `accepts_above` and `rejects_below` are the shares of starts with a
+passed rate above the capacity, or a failed one below it. `rates` counts an undecided hold and its repeats as one,
+`holds` each of them.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -31,9 +33,11 @@ import numpy.typing as npt
 
 from bench.capacity.capacity import Capacity, combined
 from bench.capacity.hold import Hold, backlog_slope
+from bench.capacity.hold_log import SAMPLE_NS
 from bench.capacity.judgement import HoldVerdict, judge
 from bench.capacity.search import HoldRequest, Search, SearchPlan
 from bench.capacity.service_level import LATE_SHARE, ServiceLevel
+from bench.model import NANOS
 
 Times = npt.NDArray[np.float64]
 
@@ -41,13 +45,36 @@ SPEED = 500.0
 """Messages a second that a server can answer when it never waits."""
 STALL_SECONDS = 0.3
 SWING_SECONDS = 1800.0
-STARTS = 5
-LEVEL = ServiceLevel()
-PLAN = SearchPlan()
 FACTORS = (0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.2)
 """Rates that are held one at a time, over the capacity."""
-LATE_SECONDS = LEVEL.response_p99_ns / 1e9
-LATE_END_TO_END_SECONDS = LEVEL.end_to_end_p99_ns / 1e9
+
+
+@dataclass
+class Conditions:
+    """What every search is for and how long it looks; processes that search have what was set before they began."""
+
+    level: ServiceLevel = field(default_factory=ServiceLevel)
+    plan: SearchPlan = field(default_factory=SearchPlan)
+    starts: int = 5
+    sample_seconds: float = 1.0
+
+    @property
+    def late_seconds(self) -> float:
+        return self.level.response_p99_ns / 1e9
+
+    @property
+    def late_end_to_end_seconds(self) -> float:
+        return self.level.end_to_end_p99_ns / 1e9
+
+
+CONDITIONS = Conditions()
+STANDARD = Conditions(
+    ServiceLevel(response_p99_ns=200_000_000, end_to_end_p99_ns=400_000_000),
+    SearchPlan(search_seconds=2.0, confirm_seconds=6.0, settle_seconds=1.0),
+    3,
+    SAMPLE_NS / NANOS,
+)
+"""Those of the scenario `capacity` in its profile `standard`."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +96,10 @@ class Server:
     def capacity(self) -> float:
         """Return the true capacity: the highest rate whose p99 meets the level on a typical start; 0 for none."""
         if self.random:  # M/M/1: P(response > t) = exp(-(speed - rate) t)
-            return SPEED - math.log(1 / LATE_SHARE) / LATE_SECONDS
+            return SPEED - math.log(1 / LATE_SHARE) / CONDITIONS.late_seconds
         if self.stall_every:  # a stall makes all late that is due in (stall - limit) / (1 - rate / speed)
             longest = LATE_SHARE * self.stall_every
-            return max(0.0, SPEED * (1 - (STALL_SECONDS - LATE_SECONDS) / longest))
+            return max(0.0, SPEED * (1 - (STALL_SECONDS - CONDITIONS.late_seconds) / longest))
         return self._simulated_capacity() if self.noise_of_seconds else SPEED
 
     def _simulated_capacity(self) -> float:
@@ -128,15 +155,15 @@ class Start:
         def by_second(which: npt.NDArray[np.bool_]) -> list[int]:
             return [int(number) for number in np.bincount(second[which], minlength=seconds)]
 
-        samples = np.arange(settle, length)
+        samples = np.arange(settle, length, CONDITIONS.sample_seconds)
         backlog = np.searchsorted(due, samples) - np.searchsorted(done, samples)
         return Hold(
             rate=request.rate,
             seconds=request.seconds,
             due=by_second(response >= 0),
             sent=len(response),
-            late=by_second(response > LATE_SECONDS),
-            late_end_to_end=by_second(response > LATE_END_TO_END_SECONDS),
+            late=by_second(response > CONDITIONS.late_seconds),
+            late_end_to_end=by_second(response > CONDITIONS.late_end_to_end_seconds),
             backlogs={"producers": backlog_slope(list(samples), list(backlog))},
         )
 
@@ -195,7 +222,7 @@ class Found:
 def searched(server: Server, run: int, start: int) -> Found:
     """Search on one cluster start."""
     cluster = Start(server, run, start)
-    search = Search(cluster.closed_loop_rate, LEVEL, PLAN)
+    search = Search(cluster.closed_loop_rate, CONDITIONS.level, CONDITIONS.plan)
     while search.request:
         search.add(cluster.hold(search.request))
     result = search.result()
@@ -211,7 +238,7 @@ def mlrsearched(folder: str, server: Server, run: int, start: int) -> Found:
 
     class Measurer(mlr.AbstractMeasurer):  # type: ignore[misc,name-defined]
         def measure(self, intended_duration: float, intended_load: float) -> Any:
-            hold = cluster.hold(HoldRequest(intended_load, intended_duration, PLAN.settle_seconds))
+            hold = cluster.hold(HoldRequest(intended_load, intended_duration, CONDITIONS.plan.settle_seconds))
             return mlr.MeasurementResult(
                 intended_duration, intended_load, offered_count=sum(hold.due), loss_count=sum(hold.late)
             )
@@ -219,17 +246,17 @@ def mlrsearched(folder: str, server: Server, run: int, start: int) -> Found:
     goal = mlr.SearchGoal(
         loss_ratio=LATE_SHARE,
         exceed_ratio=0.5,
-        relative_width=1 - 1 / PLAN.confirm_width,
-        initial_trial_duration=PLAN.search_seconds,
-        final_trial_duration=PLAN.confirm_seconds,
-        duration_sum=PLAN.confirm_seconds,
+        relative_width=1 - 1 / CONDITIONS.plan.confirm_width,
+        initial_trial_duration=CONDITIONS.plan.search_seconds,
+        final_trial_duration=CONDITIONS.plan.confirm_seconds,
+        duration_sum=CONDITIONS.plan.confirm_seconds,
         preceding_targets=1,
         fail_fast=False,
     )
     closed = cluster.closed_loop_rate
     config = mlr.Config()
     config.goals, config.warmup_duration = [goal], None
-    config.min_load, config.max_load = PLAN.lowest_share * closed, 2 * closed
+    config.min_load, config.max_load = CONDITIONS.plan.lowest_share * closed, 2 * closed
     (bounds,) = mlr.MultipleLossRatioSearch(config=config).search(Measurer(), debug=lambda _: None).values()
     lower, upper = bounds.relevant_lower_bound, bounds.relevant_upper_bound
     return Found(
@@ -240,9 +267,9 @@ def mlrsearched(folder: str, server: Server, run: int, start: int) -> Found:
 StartSearch = Callable[[Server, int, int], Found]
 
 
-def five_starts(search: StartSearch, server: Server, run: int) -> list[Found]:
-    """Search on five cluster starts."""
-    return [search(server, run, start) for start in range(STARTS)]
+def on_all_starts(search: StartSearch, server: Server, run: int) -> list[Found]:
+    """Search on as many cluster starts as a run has."""
+    return [search(server, run, start) for start in range(CONDITIONS.starts)]
 
 
 def summary(server: Server, runs: list[list[Found]]) -> dict[str, Any]:
@@ -287,10 +314,10 @@ def single(server: Server, holds: int) -> dict[str, Any]:
 
 def decided(cluster: Start, rate: float) -> HoldVerdict:
     """Hold a rate for as long as its verdict takes."""
-    request = HoldRequest(rate, PLAN.confirm_seconds, PLAN.settle_seconds)
+    request = HoldRequest(rate, CONDITIONS.plan.confirm_seconds, CONDITIONS.plan.settle_seconds)
     hold = cluster.hold(request)
-    while (verdict := judge(hold, LEVEL).verdict) is HoldVerdict.UNDECIDED:
-        if hold.seconds >= PLAN.most_lengths * PLAN.confirm_seconds:
+    while (verdict := judge(hold, CONDITIONS.level).verdict) is HoldVerdict.UNDECIDED:
+        if hold.seconds >= CONDITIONS.plan.most_lengths * CONDITIONS.plan.confirm_seconds:
             break
         hold = hold.joined(cluster.hold(request))
     return verdict
@@ -314,7 +341,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--single", action="store_true")
     parser.add_argument("--mlrsearch", metavar="FOLDER")
+    parser.add_argument(
+        "--standard", action="store_true", help="holds and level of capacity's profile standard"
+    )
     options = parser.parse_args()
+    if options.standard:
+        vars(CONDITIONS).update(vars(STANDARD))
     search = partial(mlrsearched, options.mlrsearch) if options.mlrsearch else searched
     with ProcessPoolExecutor() as pool:
         servers = [server for server in SERVERS if options.server in {None, server.name}]
@@ -323,7 +355,7 @@ def main() -> None:
                 print(json.dumps(figures), flush=True)  # noqa: T201
             return
         for server in servers:
-            runs = list(pool.map(partial(five_starts, search, server), range(options.runs), chunksize=5))
+            runs = list(pool.map(partial(on_all_starts, search, server), range(options.runs), chunksize=5))
             print(json.dumps(summary(server, runs)), flush=True)  # noqa: T201
 
 

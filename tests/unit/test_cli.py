@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bench import cli
+from bench.run import containers, outside
 from bench.run import folder as run_folder
-from bench.run import outside
 from bench.run.plan import Plan
 
 SWEEP = """\
@@ -116,7 +116,7 @@ def test_what_a_run_was_begun_with_cannot_be_changed_when_going_on(option: tuple
     told = answer("run", "--resume", "some-run", *option)
 
     assert told.exit_code == 2
-    assert "--resume goes on as the run was begun" in told.output
+    assert "--resume continues a run with its original options" in told.output
 
 
 def test_going_on_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,3 +203,19 @@ def test_a_run_without_its_event_log_cannot_be_computed_again_and_says_so(
     told = answer("report", run.path)
 
     assert "its event log is not here" in str(told.exception)
+
+
+def test_containers_are_only_listed_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def clean(*, dry_run: bool) -> list[str]:
+        asked.append(dry_run)
+        return ["bench-1-broker-1"]
+
+    monkeypatch.setattr(containers, "clean", clean)
+
+    listed, removed = answer("clean", "--docker", "--dry-run"), answer("clean", "--docker")
+
+    assert asked == [True, False]
+    assert listed.output == "bench-1-broker-1 would be removed\n"
+    assert removed.output == "bench-1-broker-1 removed\n"

@@ -1,12 +1,17 @@
 """The clock of another machine: offsets from exchanges, and logs written as those of one clock."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench.analysis import job
+from bench.analysis.speed.latency import Distribution
+from bench.analysis.speed.quantiles import SCALE
 from bench.errors import LoadError
 from bench.load.clock_correction import LogSource, correct
 from bench.load.clocks import Exchange, RemoteClock
@@ -113,3 +118,15 @@ def _receives(file: Path, messages: list[tuple[int, int]], at_ns: int) -> None:
         ),
         file,
     )
+
+
+def test_end_to_end_times_that_the_clocks_error_would_decide_are_in_no_curve() -> None:
+    """The clocks are known to within 100 µs, so of end-to-end times those below 1 ms are left out."""
+    quick, slow = MS - 1, MS
+    measured = Distribution(2, 2, None, {0: quick, SCALE: slow})
+    trials: Any = [SimpleNamespace(trial=4, clock_error_ns=MS // 10)]
+    counted: Any = SimpleNamespace(distributions={(4, "e2e"): measured, (4, "service"): measured})
+
+    times = [(row["measure"], row["value_ns"]) for row in job._curves(trials, counted)]
+
+    assert times == [("service", quick), ("service", slow), ("e2e", slow)]

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from bench.analysis.statistics.comparison import compare, critical, shift
 from bench.analysis.statistics.joint_significance import Values, chances
 from bench.cli import app
-from bench.errors import UnlikeError
+from bench.errors import NotComparableError
 from bench.model import Change, Compared
 from bench.records.trial import TrialRecord
 from bench.report import results
@@ -86,12 +86,14 @@ def test_a_difference_below_the_threshold_is_none() -> None:
 
 
 def test_what_varies_too_much_cannot_be_told() -> None:
-    assert one([50.0, 100.0, 150.0, 200.0, 80.0], [60.0, 90.0, 170.0, 190.0, 70.0]).change == Change.UNTOLD
+    assert (
+        one([50.0, 100.0, 150.0, 200.0, 80.0], [60.0, 90.0, 170.0, 190.0, 70.0]).change == Change.INCONCLUSIVE
+    )
 
 
 def test_four_trials_tell_nothing() -> None:
     found = one([100.0] * 4, [50.0] * 5)
-    assert (found.change, found.interval) == (Change.UNTOLD, None)
+    assert (found.change, found.interval) == (Change.INCONCLUSIVE, None)
 
 
 def test_only_valid_trials_count() -> None:
@@ -200,7 +202,7 @@ def test_a_case_that_is_worse_by_itself_only_is_no_pass() -> None:
     found = next(one for one in compared if one.counts[Change.WORSE])
 
     assert not any(case.proven for case in found.cases)
-    assert found.verdict == Change.UNTOLD
+    assert found.verdict == Change.INCONCLUSIVE
     assert "worse alone" in found.together
 
 
@@ -209,9 +211,9 @@ def test_a_case_that_cannot_be_told_is_no_pass_beside_one_that_can() -> None:
     first = rows(same) + rows([100.0, 101.0, 102.0, 99.0, 98.0], case="short")
     cases = compare(first, rows(same) + rows([50.0] * 4, case="short"), RATE, 0.05)
 
-    assert [case.change for case in cases] == [Change.SAME, Change.UNTOLD]
-    assert judged(cases).verdict == Change.UNTOLD
-    assert judged(cases).together == "All cases together: none is worse; 1 undecided."
+    assert [case.change for case in cases] == [Change.SAME, Change.INCONCLUSIVE]
+    assert judged(cases).verdict == Change.INCONCLUSIVE
+    assert judged(cases).together == "All cases together: none is worse; 1 inconclusive."
     assert judged(cases[:1]).verdict == Change.SAME
 
 
@@ -241,7 +243,7 @@ def test_a_time_that_is_endless_in_the_second_run_only_is_worse_where_chance_doe
 
     assert (found.change, found.proven) == (Change.WORSE, True)
     assert found.reason == "no response_p99 in 4 of 5 trials: so many messages never came"
-    assert (other_way.change, other_way.reason) == (Change.UNTOLD, "")
+    assert (other_way.change, other_way.reason) == (Change.INCONCLUSIVE, "")
 
 
 def test_a_time_that_was_not_measured_did_not_come_late() -> None:
@@ -249,7 +251,7 @@ def test_a_time_that_was_not_measured_did_not_come_late() -> None:
     first = rows([5.0, 5.1, 5.2, 4.9, 4.8], "service_p90_ns", service_min_ns=1)
     (found,) = compare(first, rows([None] * 5, "service_p90_ns"), "service_p90_ns", 0.05)  # type: ignore[list-item]
 
-    assert (found.change, found.reason) == (Change.UNTOLD, "")
+    assert (found.change, found.reason) == (Change.INCONCLUSIVE, "")
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3])
@@ -257,13 +259,13 @@ def test_a_few_endless_trials_may_be_chance(trials: int) -> None:
     """Of 120 ways to deal out three among ten, ten put all on one side: 8.3 %."""
     (found,) = compare(endless(0), endless(trials), "response_p99_ns", 0.05)
 
-    assert (found.change, found.reason) == (Change.UNTOLD, "")
+    assert (found.change, found.reason) == (Change.INCONCLUSIVE, "")
 
 
 def test_a_few_trials_in_which_nothing_was_acknowledged_may_be_chance() -> None:
     found = one([100.0, 101.0, 102.0, 99.0, 98.0], [0.0, 101.0, 100.0, 99.0, 98.0])
 
-    assert (found.change, found.reason) == (Change.UNTOLD, "")
+    assert (found.change, found.reason) == (Change.INCONCLUSIVE, "")
 
 
 def test_a_time_of_a_trial_in_which_nothing_was_acknowledged_is_longer_than_any() -> None:
@@ -276,7 +278,7 @@ def test_a_time_of_a_trial_in_which_nothing_was_acknowledged_is_longer_than_any(
     second += [row | {"round": 8 + row["round"]} for row in idle]
     (found,) = compare(first, second, "service_p99_ns", 0.05)
 
-    assert (found.trials, found.change) == ((5, 10), Change.UNTOLD)
+    assert (found.trials, found.change) == ((5, 10), Change.INCONCLUSIVE)
     assert found.interval is not None
     assert found.interval.high == math.inf
 
@@ -319,7 +321,7 @@ def test_times_that_are_endless_in_both_runs_are_longer_than_any_that_was_measur
 
     (found,) = compare(first, second, metric, 0.05)
 
-    assert found.change == Change.UNTOLD
+    assert found.change == Change.INCONCLUSIVE
     assert found.interval is not None
     assert found.interval.low == pytest.approx(0.6)
     assert found.interval.high == math.inf
@@ -347,7 +349,7 @@ def test_a_case_without_a_valid_trial_in_the_second_run_is_worse() -> None:
         == (missing.change, missing.reason)
         == (Change.WORSE, "no valid trial")
     )
-    assert neither.change == nothing_before.change == Change.UNTOLD
+    assert neither.change == nothing_before.change == Change.INCONCLUSIVE
 
 
 def test_what_only_the_second_run_lost_makes_it_worse() -> None:
@@ -500,7 +502,7 @@ def test_runs_without_a_case_in_common_are_refused(runs: tuple[Path, Path], tmp_
     pd.read_parquet(table).assign(case="kafka acks=9").to_parquet(table)
 
     with pytest.raises(
-        UnlikeError, match=r"no case is in both runs: the first has memory .*, the second kafka acks=9"
+        NotComparableError, match=r"no case is in both runs: the first has memory .*, the second kafka acks=9"
     ):
         run_comparison.compare(runs[0], table.parents[1], run_comparison.Rule(RATE, 0.05))
 
@@ -512,7 +514,7 @@ def test_a_comparison_that_tells_nothing_has_a_status_of_its_own(tmp_path: Path)
     done = CliRunner().invoke(app, ["compare", *folders, "--out", str(tmp_path)])
 
     assert done.exit_code == 3
-    assert "none is worse; 2 undecided" in done.output
+    assert "none is worse; 2 inconclusive" in done.output
 
 
 def changed(run: Path, folder: Path, **values: Any) -> Path:
@@ -527,7 +529,7 @@ def changed(run: Path, folder: Path, **values: Any) -> Path:
 def test_unlike_manifests_are_refused_with_what_differs(runs: tuple[Path, Path], tmp_path: Path) -> None:
     other = changed(runs[0], tmp_path, profile="quick", versions={"kafka": "9.9.9"})
 
-    with pytest.raises(UnlikeError) as refused:
+    with pytest.raises(NotComparableError) as refused:
         run_comparison.compare(runs[0], other, run_comparison.Rule(RATE, 0.05))
 
     assert "profile: standard and quick" in str(refused.value)
@@ -623,7 +625,7 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     table = slow / "results" / "trials.parquet"
     pd.read_parquet(table).assign(machine_probe_ns=3_000_000).to_parquet(table)
 
-    with pytest.raises(UnlikeError, match=r"machine.probe_ns: 2.5 ms and 3 ms"):
+    with pytest.raises(NotComparableError, match=r"machine.probe_ns: 2.5 ms and 3 ms"):
         run_comparison.compare(runs[0], slow, run_comparison.Rule(RATE, 0.05))
     found = run_comparison.compare(runs[0], slow, run_comparison.Rule(RATE, 0.05, ("machine.probe_ns",)))
 
@@ -690,7 +692,7 @@ def test_a_figure_that_one_run_has_nowhere_is_refused(
     pair = (other, runs[0]) if at == 0 else (runs[0], other)
 
     with pytest.raises(
-        UnlikeError,
+        NotComparableError,
         match=rf"--metric service_p90_ns: no trial of the {('first', 'second')[at]} run, changed, has it; they have "
         rf"{RATE}, throughput_bytes_per_s, service_mean_ns, service_p50_ns",
     ):

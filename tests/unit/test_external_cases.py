@@ -72,9 +72,7 @@ def test_of_a_compared_property_only_what_the_operator_states_runs(tmp_path: Pat
 
 
 def test_a_compared_property_that_nobody_knows_leaves_nothing_to_run(tmp_path: Path) -> None:
-    with pytest.raises(
-        ScenarioError, match=r"journalSyncData is there cannot be read; state it in staging.yaml"
-    ):
+    with pytest.raises(ScenarioError, match=r"journalSyncData cannot be read; state it in staging.yaml"):
         planned(tmp_path, BOTH, cluster("pulsar", {"broker": 2}, {}))
 
 
@@ -93,7 +91,7 @@ NOTHING = "systems: {memory: {}}\n"
 @pytest.mark.parametrize(
     ("text", "most", "said"),
     [
-        (FAULT, 0.0, r"Its steps \(broker killed\) act on the cluster's nodes"),
+        (FAULT, 0.0, r"Its steps \(broker killed\) act on nodes"),
         (CAPACITY, 1000.0, "A search for capacity has no limit"),
         (NOTHING, 0.0, "the scenario has no system kafka"),
     ],
@@ -160,7 +158,7 @@ ADDRESS = {"address": "one:9092"}
 @pytest.mark.parametrize(
     ("action", "commands", "reason"),
     [
-        ("kill: broker-1", {}, "are left alone"),
+        ("kill: broker-1", {}, "gives no commands for nodes"),
         ("kill: broker-1", {"broker-1": {**ADDRESS, "kill": "x"}}, "broker-1 lacks start"),
         (
             "pause: broker-1",
@@ -170,7 +168,7 @@ ADDRESS = {"address": "one:9092"}
         (
             "power-loss: broker-1",
             {"broker-1": ADDRESS},
-            "power-loss cannot be had from outside; kill, stop, pause",
+            "power-loss is not possible on an external cluster; possible are kill, stop, pause",
         ),
         (
             "kill: controller",
@@ -185,6 +183,36 @@ def test_a_step_without_its_commands_is_refused(
 ) -> None:
     with pytest.raises(ScenarioError, match=reason):
         planned(tmp_path, BROKEN.format(action=action), cluster(commands=commands))
+
+
+def test_steps_that_touch_no_node_take_no_commands(tmp_path: Path) -> None:
+    text = """\
+systems:
+  kafka:
+    topic: {replicas: 1}
+    faults: [{name: half, when: {after: 100ms}, mark: true}]
+"""
+
+    (trial,) = planned(tmp_path, text, cluster()).trials
+
+    assert [step["name"] for step in trial.case.faults] == ["half"]
+
+
+@pytest.mark.parametrize("group_type", ["share", "consumer"])
+def test_groups_that_take_a_setting_of_the_cluster_are_refused(tmp_path: Path, group_type: str) -> None:
+    text = f"""\
+systems:
+  kafka:
+    topic: {{replicas: 1}}
+    consumer_group: {{type: {group_type}, work_ms: 1}}
+consumers: 2
+"""
+
+    if group_type == "share":
+        with pytest.raises(ScenarioError, match="type share takes a setting of the cluster"):
+            planned(tmp_path, text, cluster())
+    else:
+        assert planned(tmp_path, text, cluster()).trials
 
 
 def test_a_step_with_its_commands_is_planned(tmp_path: Path) -> None:
@@ -209,5 +237,5 @@ systems:
 def test_a_step_that_waits_for_what_nobody_outside_is_told_is_refused(tmp_path: Path) -> None:
     commands = {"broker-1": {**ADDRESS, "kill": "x", "start": "y"}}
 
-    with pytest.raises(ScenarioError, match="told when copies are missing, for which 'copied' waits"):
+    with pytest.raises(ScenarioError, match="'copied' waits until copies are missing"):
         planned(tmp_path, WAITING, cluster("pulsar", commands=commands))

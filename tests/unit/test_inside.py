@@ -197,7 +197,7 @@ def test_trials_whose_cluster_does_not_come_up_have_failed_and_the_next_group_ru
     assert folder.done() == {0, 1}
     stored = folder.read("trials/0001/trial.json")
     assert (stored["state"], stored["verdict"]) == ("failed", "invalid")
-    assert stored["reason"] == "The cluster was not there. broker-1 did not come up."
+    assert stored["reason"] == "The cluster did not start. broker-1 did not come up."
 
 
 def test_a_cluster_that_does_not_come_up_again_leaves_the_rest_failed(make: Make, folder: RunFolder) -> None:
@@ -208,3 +208,13 @@ def test_a_cluster_that_does_not_come_up_again_leaves_the_rest_failed(make: Make
     assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "failed")]
     assert len(clusters.logs) == 2
     assert folder.done() == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("trials", "seconds", "expected"), [(12, 60.0, 60.0), (3, 15.0, 60.0), (0, 0.1, 40.0)]
+)
+def test_the_time_of_a_round_is_that_of_as_many_trials(trials: int, seconds: float, expected: float) -> None:
+    """A plan of two rounds of 12 trials, estimated at 80 s; of the last round some trials were there already."""
+    plan: Any = SimpleNamespace(trials=range(24), rounds=2, seconds=lambda: 80.0)
+
+    assert inside._round_s(plan, trials, seconds) == expected

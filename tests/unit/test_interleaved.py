@@ -334,7 +334,7 @@ def test_growth_is_the_mean_over_trials_of_the_ratio() -> None:
 def test_a_trial_that_stalls_while_it_settles_has_failed(folder: RunFolder) -> None:
     reason, left, documents = measure(Servers(folder, stalls=(1, -1)))
 
-    assert "broke off while it settled" in str(reason)
+    assert "stopped while it settled" in str(reason)
     assert [trial.number for trial in left] == [0, 2]
     assert documents[1]["state"] == "failed"
 

@@ -1,5 +1,6 @@
 """What may be loaded from several machines or by several processes, before anything starts."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 
 from bench import cli
 from bench.errors import ScenarioError, SetupError
+from bench.load import agent
 from bench.run import outside, trial_record
 from bench.run.external import ExternalCluster
 from bench.run.load_machines import AgentOptions
@@ -97,6 +99,33 @@ def test_options_that_do_not_go_together_are_refused(arguments: list[str], reaso
 
     assert answer.exit_code == 2
     assert reason in " ".join(answer.output.split()).replace("│ ", "")
+
+
+@pytest.mark.parametrize(
+    ("failure", "complaint"),
+    [
+        (agent.ClosedError("It closed the connection."), None),
+        (agent.NotListeningError("Nobody listens."), None),
+        (ConnectionResetError(), None),
+        (OSError(28, "No space left on device"), "cannot go on: .* No space left"),
+        (SetupError("The runner refuses this agent."), "refuses"),
+    ],
+)
+def test_a_load_machine_tells_the_end_of_a_run_from_a_failure(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception, complaint: str | None
+) -> None:
+    answers, notices = iter([None, failure]), list[str]()
+
+    def serve(*_: object) -> None:
+        if (answer := next(answers)) is not None:
+            raise answer
+
+    monkeypatch.setattr(agent, "_serve_cluster_start", serve)
+
+    with pytest.raises(SetupError, match=complaint) if complaint else nullcontext():
+        agent.join("127.0.0.1:7070", TOKEN, "1", notices.append)
+
+    assert notices == ([] if complaint else ["the run is over"])
 
 
 def test_the_rate_of_others_is_what_came_between_two_looks() -> None:

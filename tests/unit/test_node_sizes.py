@@ -126,6 +126,30 @@ def test_a_node_that_is_not_of_its_size_makes_a_trial_invalid(
 
 
 @pytest.mark.parametrize(
+    ("readings", "result", "left"), [([0.1, 0.19, 9.0], 0.19, 1), ([0.1, 0.11, 0.12, 9.0], 0.12, 1)]
+)
+def test_a_node_that_was_held_up_is_measured_again(
+    tmp_path: Path, readings: list[float], result: float, left: int
+) -> None:
+    class Limited:
+        def set(self, node: Node, name: str, value: float | None) -> None:
+            pass
+
+        def measured(self, node: Node, name: str, value: float) -> float:
+            return readings.pop(0)
+
+    sizes = NodeSizes(
+        Limited(), [Node("broker-1", "broker", "127.0.0.1", (), tmp_path, tmp_path / "log", (), 0)]
+    )
+
+    for _ in range(2):  # once for all slices
+        record = sizes.set_and_measure({"broker": {"cpu": 0.2}})
+        assert record is not None
+        assert record.measured == {"broker-1": {"cpu": result}}
+    assert len(readings) == left
+
+
+@pytest.mark.parametrize(
     ("cores", "period"), [(2.0, 10_000), (0.1, 10_000), (0.05, 20_000), (0.001, 1_000_000)]
 )
 def test_a_quota_is_never_shorter_than_the_kernel_takes(cores: float, period: int) -> None:

@@ -12,7 +12,7 @@ from bench.backends import sandbox
 from bench.errors import AnalysisError, EventLogError, SetupError
 from bench.model import Verdict
 from bench.records.trial import CaseRecord, LoadRecord, TrialRecord
-from bench.run import machine_lock, outside
+from bench.run import machine_lock, outside, stored_runs
 from bench.run.folder import RunFolder
 
 SCENARIO = """\
@@ -111,10 +111,23 @@ def test_a_run_is_not_gone_on_with_on_other_ground(begun: RunFolder, key: str, n
 
 
 def test_a_run_folder_is_left_to_the_process_that_runs_it(begun: RunFolder) -> None:
-    with machine_lock.on_folder(begun), pytest.raises(SetupError, match="is being run by process"):
+    with machine_lock.on_folder(begun), pytest.raises(SetupError, match="is in use by process"):
         outside.resume(begun, web=False)
 
     assert outside.resume(begun, web=False) == 130
+
+
+@pytest.mark.parametrize("ended", [None, "2026-11-21T12:41:00Z"])
+def test_a_run_that_was_stopped_is_not_moved_to_a_store(
+    begun: RunFolder, monkeypatch: pytest.MonkeyPatch, ended: str | None
+) -> None:
+    """Not either where it had ended once and went on."""
+    monkeypatch.setattr(stored_runs, "require_writable", lambda _: None)
+    begun.amend("manifest.json", ended_utc=ended)
+
+    assert outside.resume(begun, web=False, budget_s=60.0, store="s3://runs/nightly") == 130
+
+    assert begun.read("manifest.json")["ended_utc"] is None
 
 
 def test_two_clusters_do_not_run_beside_each_other(
@@ -126,7 +139,9 @@ def test_two_clusters_do_not_run_beside_each_other(
     chosen = outside.prepare(str(tmp_path / "servers.yaml"), "standard", (), 1)
 
     with machine_lock.on_machine("the first"):
-        with pytest.raises(SetupError, match=r"Another cluster runs here, of process \d+ \(the first\)"):
+        with pytest.raises(
+            SetupError, match=r"Another cluster is running on this machine \(process \d+ \(the first\)\)"
+        ):
             outside.start(chosen, tmp_path / "second", web=False)
         assert outside.resume(begun, web=False) == 130
 

@@ -138,7 +138,7 @@ def test_a_state_that_a_system_does_not_tell_is_refused(tmp_path: Path) -> None:
     pulsars = "    faults: [{when: {in_sync: {at_most: 1}}, mark: true}]\nload:"
     file.write_text(file.read_text().replace("load:", pulsars, 1))
 
-    with pytest.raises(ScenarioError, match="pulsar tells no such state"):
+    with pytest.raises(ScenarioError, match="pulsar reports no such state"):
         outside.prepare(text, "standard", (), 1)
 
 
@@ -152,7 +152,7 @@ def test_a_fault_that_the_machine_cannot_do_is_refused_by_its_step(
 
     monkeypatch.setattr(Isolate, "why_not", classmethod(lambda _: "nft (nftables) is missing"))
 
-    with pytest.raises(SetupError, match=r"step 'cut off' \(isolate\) can't be done here: nft"):
+    with pytest.raises(SetupError, match=r"step 'cut off' \(isolate\) is not possible here: nft"):
         fault_check.require(cases)
 
 
@@ -165,7 +165,7 @@ def test_a_fault_that_the_backend_cannot_do_is_refused_by_its_step(
     plan = outside.prepare(scenario(tmp_path, "{when: {after: 1s}, kill: leader}"), "standard", (), 1)
     monkeypatch.setattr(fault_check, "ProcessBackend", Poor)
 
-    with pytest.raises(SetupError, match="the backend is not Killable"):
+    with pytest.raises(SetupError, match="this backend cannot do that \\(missing: Killable\\)"):
         fault_check.require([trial.case for trial in plan.trials])
 
 
@@ -209,7 +209,9 @@ def test_a_machine_without_gates_refuses_an_emulated_disk(
     plan = outside.prepare(with_disk(tmp_path, "5ms"), "standard", (), 1)
     monkeypatch.setattr(fsync_gate, "why_not", lambda: "the kernel does not ask")
 
-    with pytest.raises(SetupError, match="emulated_fsync can't be had here: the kernel does not ask"):
+    with pytest.raises(
+        SetupError, match="emulated_fsync is not possible on this machine: the kernel does not ask"
+    ):
         fault_check.require([trial.case for trial in plan.trials])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from bench.analysis import tables
 from bench.errors import BenchError
 from bench.report import packed_page, results
 from bench.run import publishing
@@ -118,6 +119,28 @@ def test_claims_are_judged_by_todays_rules_from_the_tables(run: RunFolder, there
     trials = results.read(run.path).trials
     assert judged["verdict"] == ("held" if (trials["lost"] == 0).all() else "did not hold")
     assert [one["rounds"] for one in judged["comparisons"]] == [1] * trials["case"].nunique()
+
+
+def test_a_claim_on_what_moved_messages_is_judged_from_the_tables(run: RunFolder, there: Path) -> None:
+    claim = {
+        "id": "soon",
+        "claim": "It is empty within 2 s",
+        "system": "memory",
+        "metric": "done_ns",
+        "transfer": "drained",
+        "at_most": 2_000_000_000,
+    }
+    change(run.path / "manifest.json", expectations=[claim])
+    rows = [
+        {"trial": trial, "transfer": "drained", "kind": "drain", "asked_ns": 0, "done_ns": 1_000_000_000}
+        for trial in results.read(run.path).trials["trial"]
+    ]
+    tables.write_rows(run.path / "results", "transfers", rows)
+
+    publish([run], there.parent)
+
+    (judged,) = results.expectations(there)
+    assert judged["verdict"] == "held"
 
 
 def test_a_published_report_leads_to_no_page_that_is_not_there(published: Path) -> None:

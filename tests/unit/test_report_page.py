@@ -467,7 +467,7 @@ def test_fewer_than_five_rounds_give_no_interval(troubled: str) -> None:
 def test_failed_trial_is_listed_with_its_reason(troubled: str) -> None:
     assert "Trials that do not count: 1 of 6" in troubled
     assert "broker-2 ended with exit code 1" in troubled
-    assert "1 of 6 trials do not count" in troubled
+    assert "1 of 6 trials does not count" in troubled
 
 
 def test_loss_is_flagged_on_the_first_page_and_in_the_account(troubled: str) -> None:

@@ -48,6 +48,17 @@ def test_equal_settings_of_another_scenario_are_compared(tmp_path: Path) -> None
     assert texts[5] == "brokers: 4 here, 3 there"
 
 
+def test_a_role_that_only_the_other_run_has_is_named(tmp_path: Path) -> None:
+    kafka = Sketch(systems=("kafka",), rounds=1)
+    own = run(tmp_path / "own", "own", kafka)
+    run(tmp_path / "other", "other", kafka, nodes={"controller": 1, "broker": 4, "processor": 1})
+
+    found = compared(own)
+
+    assert found is not None
+    assert found.rows[0].cells[5].text == "processors: none here, 1 there"
+
+
 def test_slices_and_a_slower_machine_are_named_and_a_probe_without_a_value_is_left_out(
     tmp_path: Path,
 ) -> None:

@@ -72,7 +72,9 @@ def test_a_trial_is_durable_before_it_is_seen(tmp_path: Path, monkeypatch: pytes
 
     run.close_trial(failed(0))
 
-    assert synced == [working / "sends" / "a.parquet", working / ".trial.json"]
+    assert synced[0] == working / "sends" / "a.parquet"
+    assert set(synced[1:3]) == {working / "sends", working / "receives"}
+    assert synced[3:] == [working / ".trial.json", working, run.trials]
 
 
 def test_a_trial_that_failed_before_it_began_is_stored_all_the_same(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_sends_that_failed_or_stayed_unknown_are_in_the_log_too() -> None:
 
 
 def test_a_load_that_breaks_off_counts_only_where_something_was_to_break() -> None:
-    reason = "The load broke off: nothing came back from the brokers."
+    reason = "The load stopped: the brokers no longer answered."
 
     assert judged(WHOLE, stalled=True) == ("invalid", reason)
     assert judged(WHOLE, fault(), stalled=True) == ("valid", None)
@@ -148,7 +148,8 @@ def test_what_was_measured_stands_where_a_system_did_not_become_whole_again() ->
     assert record.window == Window(start_ns=0, end_ns=9)
     assert record.verify == VerifyRecord(
         complete=False,
-        reason="What it ended at need not be all. Within 60 s broker-1 did not see all in sync.",
+        reason="The cluster had not settled, so a later read might return more messages. "
+        "Within 60 s broker-1 did not see all in sync.",
     )
 
 

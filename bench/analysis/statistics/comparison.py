@@ -171,7 +171,9 @@ def _compared(
         _fell(first, second) or _endless(first, second, metric),
     )
     if not first_values or not second_values:
-        return Compared(*key, counts, None, None, None, Change.WORSE if reason else Change.UNTOLD, reason)
+        return Compared(
+            *key, counts, None, None, None, Change.WORSE if reason else Change.INCONCLUSIVE, reason
+        )
     ratio, interval = shift(first_values, second_values)
     change = Change.WORSE if reason else _change(ratio, interval, threshold, more_is_better=metric in RATES)
     return Compared(
@@ -187,11 +189,11 @@ def _compared(
 
 def _change(ratio: float, interval: Interval | None, threshold: float, *, more_is_better: bool) -> Change:
     if interval is None:
-        return Change.UNTOLD
+        return Change.INCONCLUSIVE
     if not interval.low <= 1 <= interval.high and not 1 / (1 + threshold) < ratio < 1 + threshold:
         return Change.BETTER if (ratio > 1) == more_is_better else Change.WORSE
     within = 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold
-    return Change.SAME if within else Change.UNTOLD
+    return Change.SAME if within else Change.INCONCLUSIVE
 
 
 def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Interval | None]:

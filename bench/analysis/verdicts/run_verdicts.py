@@ -94,7 +94,7 @@ def rederive(run: Path) -> None:
     Its event log may be gone. Raises EventLogError for a folder that is no run.
     """
     results, folder = run / "results", read_folder(run)
-    names = ("trials", "faults", "errors", "slices", "readings")
+    names = ("trials", "faults", "errors", "slices", "readings", "transfers")
     measured_rows = Found(*(_rows(results / f"{name}.parquet") for name in names))
     undecided = write(results, folder, measured_rows)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from bench.report.table import Cell, Column, Row, Table
 
 _WORK = "machine_probe_ns"
 """All of a send's time grows with it, only some with what else is timed."""
-_TONES = {Change.BETTER: "good", Change.WORSE: "bad", Change.UNTOLD: "warn"}
+_TONES = {Change.BETTER: "good", Change.WORSE: "bad", Change.INCONCLUSIVE: "warn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Comparison:
         """Say it in a line: worst first."""
         phrases = [
             f"{self.counts[word]} {word}"
-            for word in (Change.WORSE, Change.BETTER, Change.SAME, Change.UNTOLD)
+            for word in (Change.WORSE, Change.BETTER, Change.SAME, Change.INCONCLUSIVE)
             if self.counts[word]
         ]
         return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(phrases)}."
@@ -82,7 +82,11 @@ class Comparison:
         """What all cases together say: worse where one is proven so, untold where one may be so, else the same."""
         if self._proven:
             return Change.WORSE
-        return Change.UNTOLD if self.counts[Change.UNTOLD] or self.counts[Change.WORSE] else Change.SAME
+        return (
+            Change.INCONCLUSIVE
+            if self.counts[Change.INCONCLUSIVE] or self.counts[Change.WORSE]
+            else Change.SAME
+        )
 
     @property
     def together(self) -> str:
@@ -91,7 +95,7 @@ class Comparison:
         phrases = [
             f"{len(self._proven)} worse" if self._proven else "none is worse",
             f"{unproven_count} worse alone, as so many cases bring by chance" if unproven_count else "",
-            f"{self.counts[Change.UNTOLD]} undecided" if self.counts[Change.UNTOLD] else "",
+            f"{self.counts[Change.INCONCLUSIVE]} inconclusive" if self.counts[Change.INCONCLUSIVE] else "",
         ]
         return f"All cases together: {'; '.join(filter(None, phrases))}."
 

@@ -36,7 +36,7 @@ def _failed(case: Compared) -> bool:
 
 
 def _undecided(case: Compared) -> bool:
-    return case.change == Change.UNTOLD or (case.change == Change.WORSE and not case.proven)
+    return case.change == Change.INCONCLUSIVE or (case.change == Change.WORSE and not case.proven)
 
 
 def _words(case: Compared) -> str:

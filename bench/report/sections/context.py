@@ -77,7 +77,8 @@ def warnings(results: Results) -> list[str]:
     sentences = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
     if invalid_count:
         sentences.append(
-            f"{invalid_count} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
+            f"{invalid_count} of {numbers.plural(len(results.trials), 'trial')} "
+            f"{'does' if invalid_count == 1 else 'do'} not count; see what was left out."
         )
     if missing := results.never_run:
         sentences.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.columns import REQUEST_MESSAGES
 from bench.model import BUSY
 from bench.report import sweep
 from bench.report.figures.timeline import representative
@@ -53,16 +54,18 @@ def usage_table(results: Results, part: sweep.Part) -> Table | None:
         Column("log or journal flushes", "number", "servers, per message"),
         Column("to disks", "number", "bytes per message byte"),
         Column("network", "number", "bytes per message byte"),
+        Column("in a batch", "number", "messages"),
         Column("in GC", "number", "time"),
         Column("limited by, in the trial of median throughput", "text"),
     ]
-    garbage = _garbage(part)
+    garbage, batch = _medians(part, "gc_share"), _medians(part, REQUEST_MESSAGES)
     cells = [
         (
             Cell(_microseconds(case["cpu_per_message_ns"])),
             Cell(numbers.rate(case["flushes_per_message"])),
             _to_disks(part, case),
             Cell(numbers.rate(case["network_bytes_per_byte"])),
+            Cell(numbers.rate(batch.get(case["case"]))),
             Cell(numbers.share(garbage.get(case["case"]))),
             Cell(evidence(results, case["case"])),
         )
@@ -82,11 +85,16 @@ def _to_disks(part: sweep.Part, case: pd.Series[Any]) -> Cell:
     return Cell(f"{median_words} ({span})", sort=float(values.median()))
 
 
-def _garbage(part: sweep.Part) -> dict[str, float]:
-    """The share of its time in garbage collection of the server that spent most there: each case's median."""
+def _medians(part: sweep.Part, column: str) -> dict[str, float]:
+    """Return the median of a column over each case's valid trials, without cases in which none has it.
+
+    Results of older runs may lack the column.
+    """
+    if column not in part.trials:
+        return {}
     valid = part.trials[part.trials["verdict"] == "valid"]
-    shares = pd.to_numeric(valid["gc_share"]).groupby(valid["case"]).median().dropna()
-    return {str(case): float(share) for case, share in shares.items()}
+    medians = pd.to_numeric(valid[column]).groupby(valid["case"]).median().dropna()
+    return {str(case): float(value) for case, value in medians.items()}
 
 
 def limits(results: Results) -> Iterator[str]:

@@ -142,10 +142,13 @@ def _differences(case_here: _Case, case_there: _Case) -> Iterator[str]:
     configuration_here, configuration_there = (
         case.trial.case.configuration for case in (case_here, case_there)
     )
-    nodes = configuration_here.get("nodes") or {}
-    for role, count in nodes.items():
-        if (their := (configuration_there.get("nodes") or {}).get(role)) != count:
-            yield f"{role}s: {count} here, {their or 'none'} there"
+    nodes_here, nodes_there = (
+        configuration.get("nodes") or {} for configuration in (configuration_here, configuration_there)
+    )
+    for role in dict.fromkeys([*nodes_here, *nodes_there]):
+        count_here, count_there = (nodes.get(role) or "none" for nodes in (nodes_here, nodes_there))
+        if count_here != count_there:
+            yield f"{role}s: {count_here} here, {count_there} there"
     for name, words in _WORDS.items():
         if configuration_here.get(name) != configuration_there.get(name):
             yield f"{words}: {_short(configuration_here.get(name))} here, {_short(configuration_there.get(name))} there"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -19,6 +19,7 @@ from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
 from bench.systems.kafka import topic_admin, topics
 from bench.systems.kafka.admin import SHOWN_SETTINGS, played, shown
 from bench.systems.kafka.config import copies
+from bench.systems.kafka.group_types import SHARE
 from bench.systems.kafka.nodes import BROKER
 from bench.systems.kafka.settings import client_config, client_properties
 from bench.systems.kafka.topic_admin import admin_client, listed, reason
@@ -51,6 +52,7 @@ class ExternalKafka:
 
     parts: Sequence[str] = ("leader", "follower", "followers", "replicas")
     tells_copies = True
+    group_types_with_settings: Collection[str] = (SHARE,)
 
     def __init__(self, endpoint: str) -> None:
         """Remember where the cluster is; connects with the first request."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from bench.errors import ClusterError
@@ -18,6 +18,7 @@ class ExternalMemory:
 
     parts: Sequence[str] = ()
     tells_copies = False
+    group_types_with_settings: Collection[str] = ()
 
     def __init__(self, endpoint: str) -> None:
         """Take the folder, which has to be there."""

@@ -7,7 +7,7 @@ rights of a tenant's administrator, and no more. What only a superuser may read 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -62,6 +62,7 @@ class ExternalPulsar:
 
     parts: Sequence[str] = ("owner", "bookie ", "ensemble", "write quorum")
     tells_copies = False
+    group_types_with_settings: Collection[str] = ()
 
     def __init__(self, endpoint: str) -> None:
         """Remember where the cluster is; connects with the first request."""
