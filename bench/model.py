@@ -1,4 +1,4 @@
-"""The nouns that every room shares: plain frozen dataclasses, and a few words about them.
+"""The nouns that every package shares: plain frozen dataclasses, and a few words about them.
 
 Times are integer nanoseconds of CLOCK_MONOTONIC unless a name says otherwise; sizes are bytes.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +14,7 @@ from bench.errors import BenchError
 from bench.guarantee import LEVELS, Guarantee
 from bench.report import results
 from bench.report.pages.size_answer import NAMES, ClusterSize, Sizing
+from bench.report.sections.predictions import PredictionError, prediction_errors
 from bench.run.busy_nodes import held_starts
 from bench.scenario.requirement import RequirementFile, read_requirement
 from bench.sizing.busy_share import BusyShare, BusyShareError, HeldStart, busy_share
@@ -70,7 +71,14 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
     if not tasks:
         raise BenchError("\n".join(refused))
     clusters = [_cluster(task, requirement_file, measured) for task in tasks]
-    sized = Sizing(run.name, requirement_file, clusters, capacity.name if capacity else None, refused)
+    sized = Sizing(
+        run.name,
+        requirement_file,
+        clusters,
+        capacity.name if capacity else None,
+        refused,
+        _capacity_errors(capacity, [cluster.system for cluster in clusters]),
+    )
     if sized.warnings and not extrapolate:
         warnings = "\n  ".join(sized.warnings)
         raise BenchError(
@@ -78,6 +86,14 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
             "Measure nearer to it, or take the risk with --extrapolate."
         )
     return sized
+
+
+def _capacity_errors(capacity: Path | None, systems: Collection[str]) -> dict[str, PredictionError]:
+    """Return how far capacities of these systems are off that were predicted from a run's other configurations."""
+    if capacity is None:
+        return {}
+    errors = prediction_errors(*(results.table(capacity, name) for name in ("predictions", "capacities")))
+    return {system: error for system, error in errors.items() if system in systems}
 
 
 def _held(requirement_file: RequirementFile, run: Path, capacity: Path | None) -> Sequence[HeldStart]:

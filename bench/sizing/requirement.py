@@ -13,7 +13,7 @@ DISK_SPACE = "disk_bytes"
 CPU = "cpu_s"
 LIMITED = (CPU, "net_in_bytes", "net_out_bytes", "disk_write_bytes")
 """The resources of a `Demand` of which a node has only so much."""
-_MORE = 1.25
+_MORE, _LESS = 1.25, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,17 @@ class Requirement:
             "one more copy": replace(mean, copies=mean.copies + 1),
             "one more group": replace(mean, groups=mean.groups + 1),
         }
+        if mean.batch > 1:
+            means["half the batch"] = replace(mean, batch=max(1.0, mean.batch / 2))
         for words, changed in means.items():
             yield words, replace(self, mean=changed)
         yield "25 % longer retention", replace(self, retention_s=self.retention_s * _MORE)
         yield "one more failure", replace(self, node_failures=self.node_failures + 1)
+        yield "20 % lower utilisation", self._less_busy()
+
+    def _less_busy(self) -> Requirement:
+        limit = self.cpu_limit
+        if limit is not None:
+            low, high = limit.interval.low * _LESS, limit.interval.high * _LESS
+            limit = CpuLimit(limit.share * _LESS, Interval(low, high))
+        return replace(self, utilisation=self.utilisation * _LESS, cpu_limit=limit)

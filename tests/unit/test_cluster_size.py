@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from bench.model import Interval
 from bench.sizing.cluster import COPIES, SizeError, size
-from bench.sizing.requirement import DISK_SPACE, NodeType, Requirement
+from bench.sizing.requirement import DISK_SPACE, CpuLimit, NodeType, Requirement
 from bench.sizing.workload import Workload
 from tests.unit.test_demand import bookie_demand
 
@@ -85,3 +86,16 @@ def test_one_input_at_a_time_is_changed() -> None:
     assert changed["one more group"].peak == Workload(30_000, 1_000, 3, 2)
     assert changed["25 % longer retention"].retention_s == 1_250
     assert changed["one more failure"].node_failures == 2
+    assert changed["20 % lower utilisation"].limit("cpu_s") == pytest.approx(0.8 * REQUIREMENT.limit("cpu_s"))
+    assert "half the batch" not in changed
+
+
+def test_batches_and_a_limit_by_a_p99_are_changed_too() -> None:
+    limited = replace(
+        REQUIREMENT, mean=replace(REQUIREMENT.mean, batch=3.0), cpu_limit=CpuLimit(0.5, Interval(0.4, 0.6))
+    )
+
+    changed = dict(limited.variations())
+
+    assert changed["half the batch"].mean.batch == 1.5
+    assert changed["20 % lower utilisation"].limit("cpu_s") == pytest.approx(0.32)

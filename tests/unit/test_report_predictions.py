@@ -24,9 +24,9 @@ def results(*rows: tuple[str, float, float]) -> Any:
 
 def test_errors_are_sizes_over_the_cases_of_a_system() -> None:
     """Off by -10, +20 and +5 %: 10 % in the middle, 20 % in the worst tenth."""
-    found = prediction_errors(
-        results(("kafka", 100, 90), ("kafka", 100, 120), ("kafka", 200, 210), ("pulsar", 50, 50))
-    )
+    measured = results(("kafka", 100, 90), ("kafka", 100, 120), ("kafka", 200, 210), ("pulsar", 50, 50))
+
+    found = prediction_errors(measured.predictions, measured.capacities)
 
     assert list(found) == ["kafka", "pulsar"]
     assert (found["kafka"].count, found["pulsar"].count) == (3, 1)
@@ -36,7 +36,7 @@ def test_errors_are_sizes_over_the_cases_of_a_system() -> None:
 
 
 def test_without_predictions_there_are_no_errors() -> None:
-    assert prediction_errors(results()) == {}
+    assert prediction_errors(results().predictions, results().capacities) == {}
 
 
 def test_the_figure_says_how_many_predictions_are_near() -> None:

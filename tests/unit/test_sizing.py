@@ -208,7 +208,7 @@ def test_a_requirement_far_from_what_was_measured_is_refused_unless_asked_for(
     found = sizing(run, file, extrapolate=True)
     assert any("(measured: 2)" in line for line in found.warnings)
     cells = page.variation_table(found.clusters[0]).rows[0].cells
-    assert [cell.tone for cell in cells[2:]] == ["warn"] * 6
+    assert [cell.tone for cell in cells[2:]] == ["warn"] * 7
 
 
 @pytest.mark.parametrize(

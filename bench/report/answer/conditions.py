@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
-from bench.records.trial import LoadRecord
+from bench.records.trial import LoadRecord, TrialRecord
 from bench.report.answer.sentences import sentence
 from bench.report.results import Results
 from bench.report.sections import method
@@ -14,6 +14,8 @@ from bench.statistics.interval import most_unseen
 from bench.systems.registry import describe, in_order, system_title
 
 _LEVEL = 0.95
+_LIMITS = {"cpu": " cores", "memory": " of memory", "disk_write": " to disk", "fsync": " more an fsync"}
+"""What follows the value of a limit; the rate of a link says itself what it is."""
 
 
 def conditions(results: Results, unlost: int = 0) -> str:
@@ -45,14 +47,29 @@ def _versions(results: Results) -> str:
 
 
 def _servers(results: Results, system: str) -> str:
-    """Name how many servers carry messages, where all of a system's trials have as many."""
-    counts = [trial.case.nodes for trial in results.trial_records.values() if trial.case.system == system]
+    """Name how many servers carry messages, and their emulated size, where all of a system's trials have as many."""
+    trials = [trial for trial in results.trial_records.values() if trial.case.system == system]
+    counts = [trial.case.nodes for trial in trials]
     carrying = [
-        numbers.plural(counts[0][role], role)
+        f"{numbers.plural(counts[0][role], role)}{_size(trials, role)}"
         for role in (server_role.name for server_role in describe(system).roles if server_role.work)
         if counts and counts[0].get(role) and all(count.get(role) == counts[0][role] for count in counts)
     ]
-    return f" ({', '.join(carrying)})" if carrying else ""
+    emulated = "emulated size: " if any(_size(trials, role) for role in counts[0]) else ""
+    return f" ({emulated}{', '.join(carrying)})" if carrying else ""
+
+
+def _size(trials: Sequence[TrialRecord], role: str) -> str:
+    """Name the limits of a role's nodes, where all trials have the same; empty without any."""
+    sizes = [
+        trial.node_size.limits.get(role, {}) if trial.node_size else {}
+        for trial in trials
+        if trial.state == "finished"
+    ]
+    if not sizes or not sizes[0] or any(size != sizes[0] for size in sizes):
+        return ""
+    limits = (f"{value}{_LIMITS.get(name, '')}" for name, value in sizes[0].items())
+    return f" of {' and '.join(limits)}"
 
 
 def _machine(results: Results) -> str:

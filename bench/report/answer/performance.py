@@ -90,7 +90,7 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
 
 def _prediction_error(cases: Configurations) -> Iterator[Finding]:
     """State how far predicted capacities are off, where a run has such: what can be sized with it."""
-    if errors := prediction_errors(cases.results):
+    if errors := prediction_errors(cases.results.predictions, cases.results.capacities):
         slots = [
             {
                 "system": system_title(system),

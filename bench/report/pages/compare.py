@@ -188,7 +188,7 @@ def _factor(value: float) -> str:
 
 
 def verdict(case: Compared) -> Cell:
-    """The word on a case; one that is worse or better by itself only is no more than suspect."""
+    """The word on a case; one that is worse or better only alone is no more than suspect."""
     if case.change in {Change.WORSE, Change.BETTER} and not case.proven:
         return Cell(f"{case.change}, alone", "warn")
     return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))

@@ -84,7 +84,7 @@ def printed(sizing: Sizing) -> RenderableType:
         *(Text(answer, "bold") for answer in sizing.answers),
         *(Text(f"not sized: {words}", "red") for words in sizing.refused),
         Text(f"Asked for: {sizing.summary}", "dim"),
-        *(Text(words) for words in (*sizing.reasons, *sizing.accuracy)),
+        *(Text(words) for words in (*sizing.accuracy, *sizing.reasons)),
     ]
     of_clusters = (
         table for cluster in sizing.clusters for table in (deciding_table(cluster), variation_table(cluster))

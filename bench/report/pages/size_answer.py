@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bench import numbers
 from bench.guarantee import Guarantee
+from bench.report.sections.predictions import PredictionError
 from bench.scenario.requirement import RequirementFile
 from bench.sizing.busy_share import BusyShare
 from bench.sizing.cluster import COPIES, RoleSize
@@ -58,7 +59,8 @@ class ClusterSize:
 class Sizing:
     """All clusters that would carry a requirement, by the costs that `run` measured.
 
-    `capacity` is the run that says how busy nodes may be; None where no response time is to be kept. `refused` has a
+    `capacity` is the run that says how busy nodes may be; None where no response time is to be kept. `capacity_errors`
+    are, by system, those of capacities that were predicted in this way and then measured there. `refused` has a
     sentence for each system that cannot be sized.
     """
 
@@ -67,6 +69,7 @@ class Sizing:
     clusters: Sequence[ClusterSize]
     capacity: str | None = None
     refused: Sequence[str] = ()
+    capacity_errors: Mapping[str, PredictionError] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -147,8 +150,14 @@ class Sizing:
 
     @property
     def accuracy(self) -> list[str]:
-        """A sentence for each cluster on how far its models are off."""
-        return [
+        """A sentence for each cluster on how far its models are off, and one for each system on capacities."""
+        capacities = [
+            f"{system_title(system)}: capacities that were predicted in this way from other configurations of the run "
+            f"{self.capacity} were off by {numbers.percent(error.median)} in the median and "
+            f"{numbers.percent(error.worst_tenth)} in the worst tenth ({error.count} of {error.capacities} capacities)."
+            for system, error in self.capacity_errors.items()
+        ]
+        return capacities + [
             f"{cluster.title}: predicted from the other cases, the use of a case was off by {middle} in the median and "
             f"{tenth} in the worst tenth."
             for cluster in self.clusters

@@ -26,16 +26,19 @@ class PredictionError:
     worst_tenth: float
 
 
-def prediction_errors(results: Results) -> dict[str, PredictionError]:
-    """Return the error of the predictions by system; those without predictions are not among them."""
+def prediction_errors(table: pd.DataFrame, capacities: pd.DataFrame) -> dict[str, PredictionError]:
+    """Return the error of predictions by system, from the tables `predictions` and `capacities`.
+
+    Systems without predictions are not among them.
+    """
     return {
         str(system): PredictionError(
             count=len(predictions),
-            capacities=int((results.capacities["system"] == system).sum()),
+            capacities=int((capacities["system"] == system).sum()),
             median=float(np.median(sizes := errors(predictions).abs())),
             worst_tenth=float(np.quantile(sizes, 0.9, method="higher")),
         )
-        for system, predictions in results.predictions.groupby("system", sort=False)
+        for system, predictions in table.groupby("system", sort=False)
     }
 
 
@@ -51,7 +54,7 @@ def summary(results: Results) -> Table | None:
                 Cell(numbers.percent(error.worst_tenth), "strong"),
             )
         )
-        for system, error in prediction_errors(results).items()
+        for system, error in prediction_errors(results.predictions, results.capacities).items()
     ]
     columns = (
         Column("system", "name"),

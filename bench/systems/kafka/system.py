@@ -1,4 +1,4 @@
-"""Kafka as the suite sees it: the wiring of this room, nothing else."""
+"""Kafka as the suite sees it: the wiring of this package, nothing else."""
 
 from __future__ import annotations
 

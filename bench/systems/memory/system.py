@@ -1,4 +1,4 @@
-"""The memory system as the suite sees it: the wiring of this room, nothing else."""
+"""The memory system as the suite sees it: the wiring of this package, nothing else."""
 
 from __future__ import annotations
 

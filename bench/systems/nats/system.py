@@ -1,4 +1,4 @@
-"""NATS JetStream as the suite sees it: the wiring of this room, nothing else."""
+"""NATS JetStream as the suite sees it: the wiring of this package, nothing else."""
 
 from __future__ import annotations
 

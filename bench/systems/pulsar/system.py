@@ -1,4 +1,4 @@
-"""Pulsar as the suite sees it: the wiring of this room, nothing else."""
+"""Pulsar as the suite sees it: the wiring of this package, nothing else."""
 
 from __future__ import annotations
 
