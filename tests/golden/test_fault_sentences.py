@@ -209,7 +209,7 @@ def test_a_trial_that_was_set_aside_is_named_where_it_is_the_worst() -> None:
         "Nothing was lost; writes and reads stopped for 27 to 33 s on Kafka (46 s in a disturbed trial) and "
         "for 26 to 30 s on Pulsar (43 s in an invalid trial)."
     )
-    assert boxed(found) == ("1 of 12 trials do not count; the report lists why.",)
+    assert boxed(found) == ("1 of 12 trials does not count; the report lists why.",)
 
 
 def test_an_outage_without_an_end_is_a_lower_bound() -> None:
