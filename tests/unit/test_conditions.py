@@ -29,6 +29,7 @@ def trial(size: dict[str, Any] | None, brokers: int = 3, state: str = "finished"
         ),
         ([trial(QUOTA), trial(None)], " (3 brokers)"),
         ([trial(None, state="failed")], " (3 brokers)"),
+        ([], ""),
     ],
 )
 def test_servers_are_named_with_the_size_that_all_trials_emulate(trials: list[Any], words: str) -> None:

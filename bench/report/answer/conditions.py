@@ -50,13 +50,14 @@ def _servers(results: Results, system: str) -> str:
     """Name how many servers carry messages, and their emulated size, where all of a system's trials have as many."""
     trials = [trial for trial in results.trial_records.values() if trial.case.system == system]
     counts = [trial.case.nodes for trial in trials]
-    carrying = [
-        f"{numbers.plural(counts[0][role], role)}{_size(trials, role)}"
+    sizes = {
+        numbers.plural(counts[0][role], role): _size(trials, role)
         for role in (server_role.name for server_role in describe(system).roles if server_role.work)
         if counts and counts[0].get(role) and all(count.get(role) == counts[0][role] for count in counts)
-    ]
-    emulated = "emulated size: " if any(_size(trials, role) for role in counts[0]) else ""
-    return f" ({emulated}{', '.join(carrying)})" if carrying else ""
+    }
+    emulated = "emulated size: " if any(sizes.values()) else ""
+    carrying = ", ".join(f"{nodes}{size}" for nodes, size in sizes.items())
+    return f" ({emulated}{carrying})" if carrying else ""
 
 
 def _size(trials: Sequence[TrialRecord], role: str) -> str:

@@ -11,13 +11,12 @@ from bench.report import fault_words as words
 from bench.report import other_runs
 from bench.report.answer import guarantees
 from bench.report.answer.fault_findings import FEW, Struck
-from bench.report.answer.notices import uncounted
+from bench.report.answer.notices import most_important, uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
 from bench.report.sections import promise_coverage
 from bench.report.sections.fault_outcome import Outcome
 
-_MOST = 3
 _LEAST_CARRIED = 0.9
 """A configuration that acknowledged a smaller share of what was due, before anything broke, did not carry its load."""
 
@@ -28,9 +27,7 @@ def notices(run: Struck, note: str) -> tuple[str, ...]:
     A scenario's own `note` takes the place of what the script decides.
     """
     first = [note] if note else [*_few_trials(run), *_scripted_losses(run)]
-    all_notices = [*first, *_every(run)]
-    more = len(all_notices) - _MOST
-    return (*all_notices[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
+    return most_important([*first, *_every(run)])
 
 
 def _every(run: Struck) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from bench.report.results import Results
 from bench.report.sections import machine_speed, method, sends_without_latency
 from bench.systems.registry import system_title
 
-MOST = 3
+_MOST = 3
 """So many notices are shown; how many more there are is the last line."""
 _AT_LIMIT = 0.95
 """From this share of a limit on, the load was as fast as it may be."""
@@ -29,9 +29,13 @@ _FEW = 0.05
 
 def notices(cases: Configurations, note: str) -> tuple[str, ...]:
     """Return what changes the conclusion, at most three, then how many more the report has."""
-    all_notices = [*([note] if note else []), *_every(cases)]
-    more = len(all_notices) - MOST
-    return (*all_notices[:MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
+    return most_important([*([note] if note else []), *_every(cases)])
+
+
+def most_important(all_notices: Sequence[str]) -> tuple[str, ...]:
+    """Return the first notices, as many as a page shows, then how many more there are."""
+    more = len(all_notices) - _MOST
+    return (*all_notices[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
 
 
 def _every(cases: Configurations) -> Iterator[str]:

@@ -79,7 +79,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Change:
-        """What all cases together say: worse where one is proven so, untold where one may be so, else the same."""
+        """What all cases together say: worse where one is proven so, inconclusive where one may be, else the same."""
         if self._proven:
             return Change.WORSE
         return (

@@ -19,7 +19,7 @@ def write_junit(comparison: Comparison, file: Path) -> None:
         )
         if _failed(case):
             ET.SubElement(test, "failure", message=_words(case)).text = comparison.summary
-        elif _undecided(case):
+        elif _inconclusive(case):
             ET.SubElement(test, "skipped", message=_words(case))
     for case_name in comparison.gone:
         test = ET.SubElement(suite, "testcase", name=case_name, classname=f"gone.{comparison.metric}")
@@ -35,7 +35,7 @@ def _failed(case: Compared) -> bool:
     return case.change == Change.WORSE and case.proven
 
 
-def _undecided(case: Compared) -> bool:
+def _inconclusive(case: Compared) -> bool:
     return case.change == Change.INCONCLUSIVE or (case.change == Change.WORSE and not case.proven)
 
 
