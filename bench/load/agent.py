@@ -156,7 +156,7 @@ def join(address: str, token: str, suite: str, notify: Callable[[str], None]) ->
 
     It is over when the runner has gone: its connections are closed, or nobody listens any more.
 
-    Raises SetupError where nobody listens there, for another run, for a runner of another version, or where this
+    Raises SetupError where nobody listens there, and for a runner of another run or version. Raises it also where this
     machine cannot go on; LoadError where the runner sends what no runner sends.
     """
     host, port = address_of(address, "--join")

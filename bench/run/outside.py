@@ -82,8 +82,10 @@ def _check_store(store: str | None) -> None:
 
 def _store(folder: RunFolder, store: str | None) -> None:
     """Move a run that is over to where it is kept."""
+    if store is None:
+        return
     document = folder.read("manifest.json")
-    if store is not None and (document.get("ended_utc") or document.get("imported_utc")):
+    if document.get("ended_utc") or document.get("imported_utc"):
         uri = stored_runs.store(folder, store)
         shutil.rmtree(folder.path)
         Console().print(f"stored at {uri}", soft_wrap=True, highlight=False)
@@ -207,7 +209,6 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
         arguments += ["--budget-s", str(max(0.0, budget_s - estimate.ANALYSIS_S))]
     if agents.notice:
         console.print(agents.notice, highlight=False, soft_wrap=True)
-    folder.amend("manifest.json", ended_utc=None)  # it may be one that had ended, and goes on
     with socket.socket() as listener:
         keep = list(agents.descriptors)
         if web:
@@ -215,6 +216,7 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
             keep, arguments = [*keep, listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
         with machine_lock.on_folder(folder):
+            folder.amend("manifest.json", ended_utc=None)  # it may be one that had ended, and goes on
             status = sandbox.run("bench.run.inside", arguments, keep, _shared(run_plan))
     if status:
         done, trial_count = len(folder.done()), len(folder.read("plan.json")["trials"])

@@ -31,9 +31,6 @@ _LATE, _LATE_NS = 0.5, 1_000_000
 """
 
 
-"""A node that got less, or more, of what its size gives it, is none of that size."""
-
-
 def blank(trial: Trial, logs: str | None = None) -> TrialRecord:
     """Return a trial's record as it stands before the first send; `logs` is the folder of its cluster's logs."""
     return TrialRecord(

@@ -111,8 +111,13 @@ def test_a_run_is_not_gone_on_with_on_other_ground(begun: RunFolder, key: str, n
 
 
 def test_a_run_folder_is_left_to_the_process_that_runs_it(begun: RunFolder) -> None:
+    begun.amend("manifest.json", ended_utc="2026-11-21T12:41:00Z")
+    before = begun.read("manifest.json")
+
     with machine_lock.on_folder(begun), pytest.raises(SetupError, match="is in use by process"):
         outside.resume(begun, web=False)
+
+    assert begun.read("manifest.json") == before
 
     assert outside.resume(begun, web=False) == 130
 
