@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from bench.model import EMULATED_FSYNC, PROCESSES, Case, Cluster, Jit, Load, Scalar, Settings, text, texts
 from bench.scenario.schema import Scenario
-from bench.scenario.system_spec import Omission, SystemSpec, Variant
+from bench.scenario.system_spec import OF_SYSTEM, Omission, SystemSpec, Variant
 from bench.scenario.values import AS_IS, Properties
 
 Key: TypeAlias = tuple[str, str]
@@ -40,16 +40,16 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
                 key: point_values[key] if isinstance(value, list) else value
                 for key, value in settings.items()
             }
-            chosen = [
+            point_variants = [
                 variants[key[1]][str(case_settings.pop(key))]
                 for key in [key for key in case_settings if key[0] == _VARIANT]
             ]
-            for variant in chosen:
+            for variant in point_variants:
                 case_settings |= variant.settings()
             case = _case(
                 scenario,
                 system,
-                _with_own_steps(spec, chosen),
+                _with_steps_of(spec, point_variants),
                 case_settings,
                 str(case_settings.get(_VERSION) or version(system)),
             )
@@ -72,15 +72,15 @@ def omits(omission: Omission, case: Case) -> bool:
     )
 
 
-def _with_own_steps(spec: SystemSpec, variants: Sequence[Variant]) -> SystemSpec:
-    """Return what a system has, with the steps and spare nodes of these variants where they have their own."""
-    own = {
+def _with_steps_of(spec: SystemSpec, variants: Sequence[Variant]) -> SystemSpec:
+    """Return what a system has, with the steps and spare nodes of these variants in place of its own."""
+    replacements = {
         key: value
         for variant in variants
-        for key in ("spare", "faults")
+        for key in OF_SYSTEM
         if (value := getattr(variant, key)) is not None
     }
-    return spec.model_copy(update=own)
+    return spec.model_copy(update=replacements)
 
 
 def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:

@@ -38,7 +38,7 @@ _GROUP = (
 
 _STEPS = "Steps that break things while the load runs, one after the other."
 _SPARE = "How many of the nodes of a role, the last ones, wait until a step starts them (`start`)."
-_OF_SYSTEM = frozenset({"spare", "faults"})
+OF_SYSTEM = frozenset({"spare", "faults"})
 """What a variant may have in place of the system's own, beside settings."""
 
 
@@ -64,7 +64,7 @@ class Variant(Strict):
 
     def settings(self) -> dict[tuple[str, str], Scalar]:
         """Return them by owner and name."""
-        owners: Mapping[str, Mapping[str, Scalar]] = self.model_dump(exclude=set(_OF_SYSTEM))
+        owners: Mapping[str, Mapping[str, Scalar]] = self.model_dump(exclude=set(OF_SYSTEM))
         return {
             (owner, name): value
             for owner, owner_settings in owners.items()
@@ -167,7 +167,7 @@ class SystemSpec(Strict):
     @model_validator(mode="after")
     def _own_steps_once(self) -> SystemSpec:
         """Refuse two sweeps with steps or spare nodes of their own: which of them would count?"""
-        for key in sorted(_OF_SYSTEM):
+        for key in sorted(OF_SYSTEM):
             names = [
                 name
                 for name, values in self.named_variants().items()
@@ -190,13 +190,12 @@ class SystemSpec(Strict):
 
     @model_validator(mode="after")
     def _spare_of_more(self) -> SystemSpec:
-        own = [("", self.node_counts(), self.spare)]
         by_variant = [
             (f"variants.{name}.{value}.", {**self.node_counts(), **variant.nodes}, variant.spare or {})
             for name, variants in self.named_variants().items()
             for value, variant in variants.items()
         ]
-        for place, counts, spare in (*own, *by_variant):
+        for place, counts, spare in (("", self.node_counts(), self.spare), *by_variant):
             for role, count in spare.items():
                 if role != MEMBER and count >= counts.get(role, 0):
                     message = (
@@ -211,18 +210,15 @@ class SystemSpec(Strict):
 
         The system's own counts where a case has it: not where every variant of a sweep has its own.
         """
-        lists: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        by_sweep = [
-            {value: variant.faults for value, variant in values.items()}
-            for values in self.named_variants().values()
-        ]
-        if not any(None not in steps.values() for steps in by_sweep):
-            lists["faults",] = self.faults
-        for name, steps in zip(self.named_variants(), by_sweep, strict=True):
-            lists |= {
-                ("variants", name, value, "faults"): own for value, own in steps.items() if own is not None
-            }
-        return lists
+        step_lists: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        sweeps = self.named_variants().items()
+        if all(any(variant.faults is None for variant in variants.values()) for _, variants in sweeps):
+            step_lists["faults",] = self.faults
+        for name, variants in sweeps:
+            for value, variant in variants.items():
+                if variant.faults is not None:
+                    step_lists["variants", name, value, "faults"] = variant.faults
+        return step_lists
 
     def versions(self) -> list[str]:
         """Return the servers' versions that the scenario names."""
