@@ -20,6 +20,8 @@ from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import is_whole, listed, misvalued
 
 COMMIT = "commit"
+PARTITIONER = "partitioner"
+"""With this property of librdkafka's, messages go where the client itself sends them, not to the partitions in turn."""
 TRANSACTION = "transaction"
 COMMITS = (BEFORE, AFTER, TRANSACTION)
 """When a processor commits what it has read: bench/systems/kafka/processor.py."""
@@ -179,7 +181,20 @@ def pause_s(case: Case) -> float:
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
-    checks = (_version, _nodes, _copies, _acks, _sizes, _kept, _own, _twice, _refused, _processor, _group)
+    checks = (
+        _version,
+        _nodes,
+        _copies,
+        _acks,
+        _sizes,
+        _kept,
+        _own,
+        _twice,
+        _refused,
+        _partitioner,
+        _processor,
+        _group,
+    )
     return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -292,6 +307,11 @@ def _own(case: Case) -> Iterator[str]:
     for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
         for name in sorted(_CLIENTS_OWN[client] & set(settings)):
             yield f"{name} can't be set for the {client}: the suite needs its own value there."
+
+
+def _partitioner(case: Case) -> Iterator[str]:
+    if case.load.keys and PARTITIONER in case.producer:
+        yield f"With load.keys the key's number decides the partition: leave the producer's {PARTITIONER} out."
 
 
 def _processor(case: Case) -> Iterator[str]:
