@@ -77,8 +77,8 @@ def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
     ]
 
     assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
-        "On Kafka, reading old messages took the p99 of sends from 5 ms to 90 ms and that of end-to-end times from 6 ms "
-        "to 91 ms (little memory); from 4 ms to 5 ms and from 5 ms to 6 ms."
+        "On Kafka, reading old messages took the p99 of sends from 5 ms to 90 ms and that of end-to-end times from 6 "
+        "ms to 91 ms (little memory); from 4 ms to 5 ms and from 5 ms to 6 ms."
     )
 
 

@@ -48,7 +48,7 @@ def by_server(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
         *(Column(f"at {at_s} s") for at_s in times_s),
         Column("most"),
     )
-    rows = []
+    rows: list[Row] = []
     previous_case = ""
     for case, node, values in courses:
         at_times = [bytes_text(values[values.index <= at_s].iloc[-1:].max()) for at_s in times_s]
