@@ -55,12 +55,12 @@ def bound(command: Sequence[str], cores: Sequence[int]) -> list[str]:
 @contextmanager
 def suite_on(cores: Sequence[int]) -> Iterator[None]:
     """Run this process, all its threads and what it starts meanwhile on these cores."""
-    before = os.sched_getaffinity(0)
+    previous_cores = os.sched_getaffinity(0)
     _move(cores)
     try:
         yield
     finally:
-        _move(before)
+        _move(previous_cores)
 
 
 def _move(cores: Collection[int]) -> None:
