@@ -271,7 +271,7 @@ def test_what_can_be_read_only_once_the_end_was_told_is_read_too(endpoint: str) 
 def test_what_never_comes_ends_a_full_read_all_the_same(
     endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.systems.late.LATE_S", 0.7)
+    monkeypatch.setattr("bench.systems.missing_messages.ARRIVAL_WAIT_S", 0.7)
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
     send(producers, b"1", b"2")
 

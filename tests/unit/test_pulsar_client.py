@@ -353,7 +353,7 @@ def test_while_messages_are_missing_more_is_waited_for_at_the_end(
 def test_what_never_comes_ends_a_full_read_all_the_same(
     stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.systems.late.LATE_S", 0.2)
+    monkeypatch.setattr("bench.systems.missing_messages.ARRIVAL_WAIT_S", 0.2)
     stand_in.stored = {0: [Message(0, 1)], 1: []}
 
     assert [one.entry for batch in read_all(expected=2) for one in batch] == [1]

@@ -15,7 +15,7 @@ from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import client_config, merged
-from bench.systems.late import Late
+from bench.systems.missing_messages import MissingMessages
 from bench.systems.protocols import NOT_GIVEN, Received
 
 _PREFERRED: Settings = {
@@ -56,15 +56,15 @@ def read_all(
     """
     config = client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED)))
     consumer = Consumer(config)
-    late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
+    missing, reached = MissingMessages(expected), dict.fromkeys(range(topic.partitions), 0)
     consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in reached])
     try:
         while True:
             with _Ends(config, topic) as ends:
                 for batch in _read(consumer, topic, reached, ends, deadline_s):
-                    late.came(len(batch))
+                    missing.take(len(batch))
                     yield batch
-            if not late.is_awaited():
+            if not missing.may_arrive():
                 return
             time.sleep(_LATER_S)
     finally:

@@ -12,7 +12,7 @@ from nats.js.errors import NotFoundError
 
 from bench.errors import LoadError
 from bench.model import Topic
-from bench.systems.late import Late
+from bench.systems.missing_messages import MissingMessages
 from bench.systems.nats.client import Subscriptions
 from bench.systems.nats.connection import EventLoop, connected
 from bench.systems.nats.streams import GONE_S, names
@@ -32,13 +32,13 @@ def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> I
     if len(gone) == topic.partitions:
         return
     subscriptions = Subscriptions(endpoint, topic, DeliverPolicy.ALL, doing, gone)
-    late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
+    missing, reached = MissingMessages(expected), dict.fromkeys(range(topic.partitions), 0)
     try:
         while True:
             for batch in _read(subscriptions, topic, reached, deadline_s, gone):
-                late.came(len(batch))
+                missing.take(len(batch))
                 yield batch
-            if not late.is_awaited():
+            if not missing.may_arrive():
                 return
             time.sleep(_LATER_S)
     finally:

@@ -14,7 +14,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings, Topic
-from bench.systems.late import Late
+from bench.systems.missing_messages import MissingMessages
 from bench.systems.protocols import NOT_GIVEN, Received
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.connection import Client, connect, disconnect
@@ -41,17 +41,19 @@ def read_all(
     client = connect(endpoint, {"operation_timeout_seconds": _ASK_S, **settings})
     partitions = [_Partition(client, topic, number) for number in range(topic.partitions)]
     try:
-        for batch in _read(partitions, deadline_s, late := Late(expected)):
-            late.came(len(batch))
+        for batch in _read(partitions, deadline_s, missing := MissingMessages(expected)):
+            missing.take(len(batch))
             yield batch
     finally:
         disconnect(client, _CLOSE_S)
 
 
-def _read(partitions: Sequence[_Partition], deadline_s: float, late: Late) -> Iterator[Sequence[Received]]:
+def _read(
+    partitions: Sequence[_Partition], deadline_s: float, missing: MissingMessages
+) -> Iterator[Sequence[Received]]:
     """Read until all partitions are at their end, and still are a moment later, or so long as more is awaited."""
     left = list(partitions)
-    while left or late.is_awaited():
+    while left or missing.may_arrive():
         yield from _to_the_end(left, deadline_s)
         time.sleep(_SURE_S)
         for partition in partitions:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-LATE_S = 5.0
+ARRIVAL_WAIT_S = 5.0
 """How long after the last message more is waited for."""
 
 
-class Late:
+class MissingMessages:
     """Counts what a full read returns, against how many messages must be there.
 
     Messages may be acknowledged before anybody can read them: Kafka's with acks=0 or 1 can be read once every replica
@@ -19,16 +19,16 @@ class Late:
         self._missing = expected
         self._since: float | None = None
 
-    def came(self, messages: int) -> None:
+    def take(self, messages: int) -> None:
         """Take a batch."""
         self._missing -= messages
         self._since = None
 
-    def is_awaited(self) -> bool:
-        """Whether to look for more at the end: some are missing, and it was not asked for LATE_S without any coming."""
+    def may_arrive(self) -> bool:
+        """Whether to look for more at the end: some are missing, and ARRIVAL_WAIT_S have not passed without any."""
         if self._missing <= 0:
             return False
         now = time.monotonic()
         if self._since is None:
             self._since = now
-        return now - self._since < LATE_S
+        return now - self._since < ARRIVAL_WAIT_S
