@@ -30,7 +30,7 @@ from bench.run.wiring import system
 from bench.systems import java
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 
 _PROCESSOR_HOST, _FIRST_MEMBER_HOST = 253, 200
 _CLIENT_BYTES = 192 * 2**20

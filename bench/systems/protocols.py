@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bench.model import Case, Cluster, Node, Settings, Topic, TopicState
 from bench.systems.draining import Drained
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 
 if TYPE_CHECKING:
     from bench.systems.external import ExternalAccess

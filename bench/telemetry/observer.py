@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from bench import durable
 from bench.model import NANOS, Node
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 from bench.telemetry import host
 from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SCRAPED, SUITE
 from bench.telemetry.scraping import Reader

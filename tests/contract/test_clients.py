@@ -41,7 +41,7 @@ from bench.systems.pulsar import client as pulsar_client
 from bench.systems.pulsar.group_types import KEY_SHARED
 from bench.systems.pulsar.topics import TTL
 from bench.systems.registry import describe
-from bench.systems.scraped import COUNTERS, GAUGES, Scrape
+from bench.systems.server_metrics import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
 DEADLINE_S = 60.0

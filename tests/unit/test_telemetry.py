@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.model import NANOS, Node
-from bench.systems.scraped import Scrape, Series
+from bench.systems.server_metrics import Scrape, Series
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched, host
 from bench.telemetry.rhythm import Around, Rhythm
 from bench.telemetry.schema import FAILED, MACHINE, SUITE

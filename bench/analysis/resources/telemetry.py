@@ -11,7 +11,7 @@ from bench.analysis.window import Windows
 from bench.columns import FOOTPRINT, STORED
 from bench.model import MEMBER, NANOS
 from bench.systems.processing import PROCESSOR
-from bench.systems.scraped import COUNTERS, GAUGES
+from bench.systems.server_metrics import COUNTERS, GAUGES
 
 _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""

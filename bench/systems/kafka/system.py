@@ -12,7 +12,7 @@ from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProduc
 from bench.systems.kafka.external import ExternalKafka
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
 

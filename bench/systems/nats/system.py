@@ -12,7 +12,7 @@ from bench.systems.nats.admin import NatsAdmin
 from bench.systems.nats.client import NatsConsumer, NatsProducers
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
 
