@@ -9,12 +9,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from bench.errors import ScenarioError, did_you_mean
-from bench.scenario.located import KeyPath, Located
+from bench.scenario.yaml_source import KeyPath, YamlDocument
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def checked(document: Located, model: type[_Model], at: KeyPath = ()) -> _Model:
+def checked(document: YamlDocument, model: type[_Model], at: KeyPath = ()) -> _Model:
     """Check a document, or what stands `at` a path of it, against a model.
 
     Raises ScenarioError, a sentence for each key that is wrong.
@@ -29,7 +29,7 @@ def checked(document: Located, model: type[_Model], at: KeyPath = ()) -> _Model:
         ) from None
 
 
-def error_at(document: Located, path: KeyPath, message: str) -> ScenarioError:
+def error_at(document: YamlDocument, path: KeyPath, message: str) -> ScenarioError:
     """Build the error for what is wrong at `path`: it names file, line and key."""
     key = ".".join(str(part) for part in path) or "(top)"
     return ScenarioError(f"{document.place(path)}: {key}: {message}")

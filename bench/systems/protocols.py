@@ -257,7 +257,8 @@ class System(Protocol):
         """Read every partition from its earliest message to its end; batches of messages.
 
         While there are fewer than `expected`, more are waited for at the end until none came for a while
-        (missing_messages.py). Raises LoadError naming the partitions not read to their end once `deadline_s` passed without one.
+        (missing_messages.py). Raises LoadError naming the partitions not read to their end once `deadline_s` passed
+        without one.
         """
 
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:

@@ -15,7 +15,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class YamlDocument:
     """A YAML document: `value` as plain Python, `places` from key path to "file:line"."""
 
     value: dict[str, Any]
@@ -37,12 +37,12 @@ class Located:
                 value = value.get(part) if isinstance(value, Mapping) else None
         return value
 
-    def without(self, key: str) -> Located:
+    def without(self, key: str) -> YamlDocument:
         """Return the document without a key of its top."""
         value = {name: inner for name, inner in self.value.items() if name != key}
-        return Located(value, {path: place for path, place in self.places.items() if path[:1] != (key,)})
+        return YamlDocument(value, {path: place for path, place in self.places.items() if path[:1] != (key,)})
 
-    def with_items(self, path: KeyPath, items: Sequence[tuple[int, object]]) -> Located:
+    def with_items(self, path: KeyPath, items: Sequence[tuple[int, object]]) -> YamlDocument:
         """Return the document with other items in the list at `path`; each has the place of an item of today."""
         below = len(path)
         places = {key: place for key, place in self.places.items() if key[:below] != path or key == path}
@@ -51,7 +51,7 @@ class Located:
                 if key[: below + 1] == (*path, source):
                     places[*path, number, *key[below + 1 :]] = place
         value = _replaced(self.value, path, [item for _, item in items])
-        return Located(value, places)
+        return YamlDocument(value, places)
 
 
 def _replaced(value: Mapping[str, Any], path: KeyPath, replacement: object) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _replaced(value: Mapping[str, Any], path: KeyPath, replacement: object) -> d
     return {**value, key: inner}
 
 
-def read(file: Path) -> Located:
+def read(file: Path) -> YamlDocument:
     """Read one YAML mapping. Raises ScenarioError for what isn't YAML, isn't a mapping or repeats a key."""
     try:
         text = file.read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ def read(file: Path) -> Located:
         raise ScenarioError(message)
     reader = _Reader(file)
     try:
-        return Located(reader.mapping(root, ()), reader.places)
+        return YamlDocument(reader.mapping(root, ()), reader.places)
     except RecursionError as error:
         raise ScenarioError(
             f"{file}: an alias (*) in it stands for something that it is a part of"
@@ -131,11 +131,11 @@ class _Reader:
         return self._value(node, path)
 
 
-def overlaid(base: Located, top: Mapping[str, Any], top_path: KeyPath) -> Located:
+def overlaid(base: YamlDocument, top: Mapping[str, Any], top_path: KeyPath) -> YamlDocument:
     """Lay `top` (found at `top_path` of the same document) over `base`: mappings merge, the rest replaces."""
     places = dict(base.places)
     value = _merged(base.value, top, (), top_path, places)
-    return Located(value, places)
+    return YamlDocument(value, places)
 
 
 def _merged(
@@ -170,7 +170,7 @@ def _move(places: dict[KeyPath, str], source_path: KeyPath, target_path: KeyPath
     places.update({(*target_path, *path[len(source_path) :]): place for path, place in below.items()})
 
 
-def merged(base: Located, extending: Located) -> Located:
+def merged(base: YamlDocument, extending: YamlDocument) -> YamlDocument:
     """Lay a document over its `base`: mappings merge, null removes a key, the rest replaces."""
     replaced: set[KeyPath] = set()
     removed: set[KeyPath] = set()
@@ -182,7 +182,7 @@ def merged(base: Located, extending: Located) -> Located:
         if not any(path[:length] in gone for length in range(1, len(path) + 1))
     }
     own_places = {path: place for path, place in extending.places.items() if path not in removed}
-    return Located(value, base_places | own_places)
+    return YamlDocument(value, base_places | own_places)
 
 
 def _inherited(
