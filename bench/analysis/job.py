@@ -26,8 +26,8 @@ from bench.analysis.account.transfers import transfer_rows
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.joined_members import first_messages
 from bench.analysis.faults.node_joining import joined
+from bench.analysis.faults.partition_history import partition_history_rows
 from bench.analysis.faults.phase_latency import with_phase_times
-from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.log_validation import recorded
@@ -196,7 +196,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         consumers=consumers,
         offenders=tables.frame("messages", listed(parts) if parts else None),
         faults=faults,
-        served=list(served_rows(folder.trials, first_ns)),
+        served=list(partition_history_rows(folder.trials, first_ns)),
         readings=reading_rows(
             log, all_messages, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
         ),

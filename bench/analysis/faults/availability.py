@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.faults import copies, served
+from bench.analysis.faults import copies, partition_history
 from bench.analysis.log import EventLog
 from bench.fault_kinds import fault_kind
 from bench.model import HEALING, NANOS, NEVER_NS, NEXT, NO_END, RESTART
@@ -94,7 +94,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
         _first_new(received_live, faults, "first_received_ns"),
         _gap(acks, ends, faults, by_number, "ack_gap"),
         _gap(received_live, ends, faults, by_number, "live_gap"),
-        _others_gap(acks, ends, faults, served.unstruck_partitions(broken)),
+        _others_gap(acks, ends, faults, partition_history.unstruck_partitions(broken)),
     ):
         for key, row in effects.items():
             figures[key] |= row
@@ -230,7 +230,7 @@ def _others_gap(
 def _served_ns(gap: Any, trial: TrialRecord) -> int | None:  # noqa: ANN401 - a row of Spark
     """Tell how much of a gap was left when its partition was seen with a server that came within it, if one did."""
     end_ns = min(gap.at_ns, gap.until_ns)
-    moved_ns = served.moved_ns(trial.history, gap.partition, gap.begun_ns, end_ns)
+    moved_ns = partition_history.moved_ns(trial.history, gap.partition, gap.begun_ns, end_ns)
     return None if moved_ns is None else end_ns - moved_ns
 
 

@@ -12,7 +12,7 @@ from bench.systems.layout import Segment, partition_layout
 Row = dict[str, object]
 
 
-def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> Iterator[Row]:
+def partition_history_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> Iterator[Row]:
     """Give a row a change and partition; times count from the trial's first send."""
     for trial in trials:
         zero_ns = first_ns.get(trial.trial, 0)

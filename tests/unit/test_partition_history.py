@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.analysis.faults.served import moved_ns
+from bench.analysis.faults.partition_history import moved_ns
 from bench.records.trial import HistoryRecord
 
 
