@@ -16,7 +16,7 @@ from bench.records.trial import CheckRecord, TrialRecord
 from bench.report import fonts, results, style, templates
 from bench.report.figures import Drawing, trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
-from bench.report.sections import faults, sends_without_latency, served
+from bench.report.sections import faults, layout_changes, sends_without_latency
 from bench.report.sections.fact import Fact
 
 _BEYOND = (
@@ -97,7 +97,7 @@ def _page(run_results: Results, row: pd.Series[Any], order: list[int]) -> TrialP
         errors=results.records(run_results.errors[run_results.errors["trial"] == trial]),
         checks=record.verdicts,
         faults=faults.steps(record),
-        history=served.in_trial(run_results, trial),
+        history=layout_changes.in_trial(run_results, trial),
         settings=_settings(record),
         logs=_logs(run_results.run, record),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.records.trial import HistoryRecord
-from bench.report.sections.served import layout_changes
+from bench.report.sections.layout_changes import layout_changes
 
 SECOND = 1_000_000_000
 FIRST, SECOND_HOME = ["b1", "b2"], ["b1", "b3"]
