@@ -83,7 +83,7 @@ class _Measured:
     offenders: Any
     consumers: list[dict[str, Any]]
     faults: list[dict[str, object]]
-    served: list[dict[str, object]]
+    partition_history: list[dict[str, object]]
     readings: list[dict[str, object]]
     transfers: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
@@ -196,7 +196,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         consumers=consumers,
         offenders=tables.frame("messages", listed(parts) if parts else None),
         faults=faults,
-        served=list(partition_history_rows(folder.trials, first_ns)),
+        partition_history=list(partition_history_rows(folder.trials, first_ns)),
         readings=reading_rows(
             log, all_messages, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
         ),
@@ -261,7 +261,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_rows(results, "faults", measured.faults)
     tables.write_rows(results, "readings", measured.readings)
     tables.write_rows(results, "transfers", measured.transfers)
-    tables.write_rows(results, "served", measured.served)
+    tables.write_rows(results, "served", measured.partition_history)
     measured_rows = Found(
         trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
     )

@@ -18,6 +18,7 @@ from bench.report.figures import (
     comparison_rows,
     course,
     curves,
+    disk_usage,
     downtime,
     fault_timeline,
     load_curves,
@@ -27,7 +28,6 @@ from bench.report.figures import (
     resources,
     rows,
     slices,
-    stored,
     timeline,
 )
 from bench.report.figures.comparison_rows import Compared
@@ -78,7 +78,7 @@ def leading(
         drawn += [predictions.drawing(results), asked_values.drawing(results, parts, labels)]
         drawn.append(batch_cost_rows.drawing(results))
         if results.retention:
-            drawn.append(stored.drawing(results, parts, labels))
+            drawn.append(disk_usage.drawing(results, parts, labels))
         elif results.broken:
             drawn.append(fault_timeline.drawing(results, parts, labels))
     return _named(drawn)

@@ -49,7 +49,9 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
         "What the files of all servers hold that keep messages, in the trial of median size. Dark "
         "vertical lines: steps of the scenario. Each copy of a message counts; so do journals and indexes."
     )
-    drawn = draw(stored(drawn_courses), name="stored", title=TITLE, alt=f"{TITLE}. {alt}", caption=caption)
+    drawn = draw(
+        disk_usage(drawn_courses), name="stored", title=TITLE, alt=f"{TITLE}. {alt}", caption=caption
+    )
     return replace(drawn, legend="All copies, journals and indexes count.")
 
 
@@ -95,7 +97,7 @@ def _steps(results: Results, trial: int) -> list[tuple[str, float]]:
     return [(step.name, (step.asked_ns - begun_ns) / NANOS) for step in record.faults]
 
 
-def stored(drawn_courses: Sequence[Course]) -> Figure:
+def disk_usage(drawn_courses: Sequence[Course]) -> Figure:
     """Draw a panel a system, one below the other along one axis of time."""
     systems = list(dict.fromkeys(course.system for course in drawn_courses))
     total = _TOP_IN + _FOOT_IN + len(systems) * (_PANEL_IN + _TITLE_IN)
