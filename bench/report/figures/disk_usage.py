@@ -14,8 +14,8 @@ from bench.model import NANOS
 from bench.report import case_groups, style, sweep
 from bench.report.figures import line_names
 from bench.report.figures.drawing import Drawing, draw
+from bench.report.message_retention import bytes_text
 from bench.report.presentation import Labels
-from bench.report.remaining import bytes_text
 from bench.report.results import Results
 from bench.systems.registry import system_title
 

@@ -42,7 +42,7 @@ class FoundMessages:
 
 
 @dataclass(frozen=True, slots=True)
-class Remaining:
+class MessageRetention:
     """What is left with some of a system's cases, called `label` among all of its cases.
 
     `new` is what a reader finds that comes new at the end. `groups` is what consumer groups of steps find: by the
@@ -66,7 +66,9 @@ class Remaining:
         return system_title(self.system)
 
 
-def remaining(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Remaining]:
+def message_retention(
+    results: Results, parts: Sequence[sweep.Part], labels: Labels
+) -> list[MessageRetention]:
     """Return what is left with each case that has a valid trial, in the scenario's order."""
     return [
         _of_cases(results, part, labels, [str(case)])
@@ -75,10 +77,10 @@ def remaining(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> 
     ]
 
 
-def _of_cases(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> Remaining:
+def _of_cases(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> MessageRetention:
     trials = results.valid[results.valid["case"].isin(cases)]
     stored = trials.reindex(columns=[*STORED, SEGMENTS]).apply(pd.to_numeric).median()
-    return Remaining(
+    return MessageRetention(
         system=part.system,
         label=case_groups.name(labels, part, cases),
         cases=tuple(cases),
