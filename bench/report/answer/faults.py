@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bench.report.answer import asked_figures
 from bench.report.answer.conditions import conditions
-from bench.report.answer.expected import expected
+from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, struck
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
@@ -45,7 +45,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         glossary=glossary(" ".join(texts)),
         notices=amber,
         alarms=red,
-        expectations=expected(results, presentation.claims),
+        expectations=expectation_findings(results, presentation.claims),
         figure=_figure(run),
     )
 

@@ -9,7 +9,7 @@ from bench import numbers
 from bench.model import ENOUGH_TRIALS
 from bench.report import other_runs, sweep
 from bench.report.answer.conditions import conditions
-from bench.report.answer.expected import expected
+from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.faults import agreed
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
@@ -57,7 +57,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         table=shown,
         glossary=glossary(" ".join(texts)),
         notices=amber,
-        expectations=expected(results, presentation.claims),
+        expectations=expectation_findings(results, presentation.claims),
         figure="stored",
     )
 

@@ -13,7 +13,7 @@ from bench.report.sections import effects, expectations
 _HELD = "held"
 
 
-def expected(results: Results, claims: Mapping[str, str]) -> tuple[ExpectationFinding, ...]:
+def expectation_findings(results: Results, claims: Mapping[str, str]) -> tuple[ExpectationFinding, ...]:
     """Return every expectation of a run as a finding, in the scenario's order.
 
     `claims` has today's words of a claim by its id; they go before those of the run.
