@@ -13,7 +13,7 @@ from bench.report.answer.configurations import Configurations
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 
-_SECTION = "claimed"
+_SECTION = "expectation-figures"
 
 
 def findings(cases: Configurations) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bench import numbers
 from bench.report import case_groups, sweep
-from bench.report.answer import asked_figures
+from bench.report.answer import expectation_figures
 from bench.report.answer.fault_findings import Struck
 from bench.report.sections import fault_cells, fault_outcome, fault_settings
 from bench.report.sections.fault_outcome import Outcome
@@ -34,7 +34,7 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
     reads_like_writes = run.reads_like_writes and all(
         outcome.writes and outcome.reads for outcome in run.case_outcomes
     )
-    figure_columns = asked_figures.columns(run)
+    figure_columns = expectation_figures.columns(run)
     joined = joined or len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST)
     outcomes = [_joined(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
     rows = [
@@ -84,5 +84,5 @@ def _rows(
             )
         differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(outcome.label or part.title)
-        figures = asked_figures.cells(run, outcome) or [Cell(differing or numbers.NOTHING)]
+        figures = expectation_figures.cells(run, outcome) or [Cell(differing or numbers.NOTHING)]
         yield Row((label, *figures, writes, reads, lost, duplicated))

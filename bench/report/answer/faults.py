@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.report.answer import asked_figures
+from bench.report.answer import expectation_figures
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, struck
@@ -14,7 +14,7 @@ from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.reserve import reserve
 from bench.report.cause import Cause
-from bench.report.figures.asked_values import NAME, drawn_figure
+from bench.report.figures.expectation_values import NAME, drawn_figure
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table
@@ -52,7 +52,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
 
 def _findings(run: Struck) -> tuple[Finding, ...]:
     """Return the findings; a reserve and what the scenario asks for go first, except before a loss."""
-    fault_findings, figures = findings(run), (*asked_figures.findings(run), *reserve(run))
+    fault_findings, figures = findings(run), (*expectation_figures.findings(run), *reserve(run))
     lost = any(outcome.lost for outcome in run.case_outcomes)
     ordered = (*fault_findings, *figures) if lost else (*figures, *fault_findings)
     return ordered[:MOST_FINDINGS]

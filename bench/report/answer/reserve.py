@@ -29,7 +29,7 @@ def reserve(run: Struck) -> Iterator[Finding]:
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
         if outcome_slots := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
             slots = {"system": part.title, "found": outcome_slots}
-            yield Finding(sentence("reserve", slots), decided=run.decided, anchor="claimed")
+            yield Finding(sentence("reserve", slots), decided=run.decided, anchor="expectation-figures")
 
 
 def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:

@@ -12,7 +12,6 @@ from bench import numbers
 from bench.columns import CAPACITY
 from bench.report import style, sweep
 from bench.report.figures import (
-    asked_values,
     batch_cost_rows,
     capacities,
     comparison_rows,
@@ -20,6 +19,7 @@ from bench.report.figures import (
     curves,
     disk_usage,
     downtime,
+    expectation_values,
     fault_timeline,
     load_curves,
     order,
@@ -75,7 +75,7 @@ def leading(
     """Draw the figures that a first page has room for, by name."""
     with style.drawing():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
-        drawn += [predictions.drawing(results), asked_values.drawing(results, parts, labels)]
+        drawn += [predictions.drawing(results), expectation_values.drawing(results, parts, labels)]
         drawn.append(batch_cost_rows.drawing(results))
         if results.retention:
             drawn.append(disk_usage.drawing(results, parts, labels))

@@ -5,7 +5,7 @@ import pandas as pd
 from bench.numbers import NOTHING
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import expected_figures
+from bench.report.sections import expectation_figures
 from tests.fault_sketch import Case, Trial, results
 
 CREATED = {"id": "created", "claim": "…", "system": "kafka", "metric": "create_ns", "at_most": 1}
@@ -40,7 +40,7 @@ def run(*expectations: dict[str, object]) -> Results:
 
 
 def shown(found: Results) -> list[tuple[list[str], list[list[str]]]]:
-    tables = expected_figures.tables(found, sweep.parts(found))
+    tables = expectation_figures.tables(found, sweep.parts(found))
     return [
         ([column.head for column in table.columns], [[cell.text for cell in row.cells] for row in table.rows])
         for table in tables

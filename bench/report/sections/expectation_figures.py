@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.report import sweep
-from bench.report.asked_figures import Asked, asked_figures, heads
+from bench.report.expectation_figures import ExpectationFigure, expectation_figures, heads
 from bench.report.results import Results
 from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Table, case_table, without_empty
@@ -20,7 +20,7 @@ def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 
 
 def _table(results: Results, part: sweep.Part) -> Table | None:
-    figures = asked_figures(results, part.system)
+    figures = expectation_figures(results, part.system)
     values = [figure.values(results) for figure in figures]
     cells = [
         [
@@ -34,7 +34,7 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
     return table if table is not None and table.rows else None
 
 
-def cell(figure: Asked, values: Sequence[float]) -> Cell:
+def cell(figure: ExpectationFigure, values: Sequence[float]) -> Cell:
     """Write the median of a figure, and its range where trials differ."""
     if not values:
         return Cell(numbers.NOTHING, "quiet")
@@ -47,4 +47,4 @@ def _content(report: ReportInput) -> list[Table] | None:
     return tables(report.results, report.parts) or None
 
 
-SECTION = Section("claimed", "Other figures", _content)
+SECTION = Section("expectation-figures", "Other figures", _content)

@@ -73,7 +73,7 @@ _KINDS: tuple[tuple[str, Mapping[str, Figure]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExpectationFigure:
     """A figure of which an expectation speaks: of the step of a `kind` that is called `step`, or of a whole trial."""
 
     name: str
@@ -108,7 +108,7 @@ class Asked:
         return tables.get(self.kind, results.valid)
 
 
-def asked_figures(results: Results, system: str | None = None) -> list[Asked]:
+def expectation_figures(results: Results, system: str | None = None) -> list[ExpectationFigure]:
     """Return the figures of which a run's expectations speak, of one system or of all, each once, in their order."""
     of_system = [
         entry
@@ -119,24 +119,24 @@ def asked_figures(results: Results, system: str | None = None) -> list[Asked]:
     return [figure for figure in figures if figure.measured(results)]
 
 
-def leading(results: Results) -> list[Asked]:
+def leading(results: Results) -> list[ExpectationFigure]:
     """Return the figures where the first expectation speaks of one: what the scenario asks for, and its first page."""
-    figures = asked_figures(results)
+    figures = expectation_figures(results)
     first, *_ = results.manifest.get("expectations") or [{}]
     return figures if figures and first.get("metric") == figures[0].name else []
 
 
-def _of(expectation: Mapping[str, Any]) -> list[Asked]:
+def _of(expectation: Mapping[str, Any]) -> list[ExpectationFigure]:
     """Return the figure of an expectation; of a reading's times all stand together."""
     metric = str(expectation.get("metric"))
     kind, figures = next((pair for pair in _KINDS if not pair[0] or expectation.get(pair[0])), _KINDS[-1])
     if metric not in figures:
         return []
     names = figures if kind == "reading" else (metric,)
-    return [Asked(name, figures[name], kind, str(expectation.get(kind) or "")) for name in names]
+    return [ExpectationFigure(name, figures[name], kind, str(expectation.get(kind) or "")) for name in names]
 
 
-def heads(figures: Sequence[Asked]) -> list[str]:
+def heads(figures: Sequence[ExpectationFigure]) -> list[str]:
     """Return the head of each figure: with its step where figures are of several."""
     several = len({figure.step for figure in figures if figure.step}) > 1
     return [

@@ -12,15 +12,15 @@ from bench.report.answer.fault_findings import Struck
 from bench.report.answer.model import Finding
 from bench.report.answer.reserve import TIMES
 from bench.report.answer.sentences import sentence
-from bench.report.asked_figures import Asked, heads, leading
-from bench.report.sections.expected_figures import cell
+from bench.report.expectation_figures import ExpectationFigure, heads, leading
+from bench.report.sections.expectation_figures import cell
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column
 
 _MOST_FINDINGS, _MOST_COLUMNS = 2, 3
 
 
-def _leading(run: Struck) -> list[Asked]:
+def _leading(run: Struck) -> list[ExpectationFigure]:
     """Return the figures that the page has columns of."""
     return leading(run.results)[:_MOST_COLUMNS]
 
@@ -39,7 +39,9 @@ def findings(run: Struck) -> Iterator[Finding]:
         ]
         if systems:
             slots = {"figure": words, "systems": systems}
-            yield Finding(sentence("asked-figure", slots), decided=run.decided, anchor="claimed")
+            yield Finding(
+                sentence("expectation-figure", slots), decided=run.decided, anchor="expectation-figures"
+            )
 
 
 def columns(run: Struck) -> list[Column]:
@@ -52,7 +54,7 @@ def cells(run: Struck, outcome: Outcome) -> list[Cell]:
     return [_cell(figure, _case_values(outcome, figure.values(run.results))) for figure in _leading(run)]
 
 
-def _cell(figure: Asked, case_values: Sequence[Sequence[float]]) -> Cell:
+def _cell(figure: ExpectationFigure, case_values: Sequence[Sequence[float]]) -> Cell:
     if len(case_values) == 1:
         return cell(figure, case_values[0])
     medians = [float(pd.Series(values).median()) for values in case_values]
@@ -74,7 +76,7 @@ def _medians(outcomes: Sequence[Outcome], values: Mapping[str, Sequence[float]])
     }
 
 
-def _span(figure: Asked, medians: dict[str, float]) -> dict[str, Any]:
+def _span(figure: ExpectationFigure, medians: dict[str, float]) -> dict[str, Any]:
     """Name the least and the most; only the least where both read alike."""
     (low_label, low), (high_label, high) = (
         pick(medians.items(), key=lambda pair: pair[1]) for pick in (min, max)
