@@ -171,7 +171,7 @@ def test_both_systems_at_a_declared_guarantee(found: Results) -> None:
         "Where a message survives the loss of any one node, Kafka was 2.5 times as fast as "
         "Pulsar (95 % interval 2.4 to 2.6): 0.400 against 1.00 ms a send, one at a time."
     )
-    assert (ahead.decided, ahead.anchor) == (True, "sides")
+    assert (ahead.decided, ahead.anchor) == (True, "system-comparison")
 
 
 def test_where_each_system_is_ahead_at_one_guarantee_the_headline_names_both(found: Results) -> None:

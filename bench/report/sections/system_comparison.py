@@ -130,4 +130,4 @@ def _content(report: ReportInput) -> Table | None:
     return sides(report.results, report.elsewhere)
 
 
-SECTION = Section("sides", "Side by side", _content)
+SECTION = Section("system-comparison", "Side by side", _content)
