@@ -56,7 +56,7 @@ from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, clocks_suffice, trial_row
 from bench.analysis.verdicts import run_verdicts
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.analysis.window import last_ends, windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
@@ -262,7 +262,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_rows(results, "readings", measured.readings)
     tables.write_rows(results, "transfers", measured.transfers)
     tables.write_rows(results, "served", measured.partition_history)
-    measured_rows = Found(
+    measured_rows = MeasuredRows(
         trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
     )
     undecided = run_verdicts.write(results, folder, measured_rows)
@@ -299,7 +299,7 @@ def _curves(trials: Iterable[TrialRecord], counted: Counted) -> Iterator[dict[st
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 
-def _summary(folder: RunFolder, measured_rows: Found, elapsed_s: float) -> dict[str, object]:
+def _summary(folder: RunFolder, measured_rows: MeasuredRows, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
     broken, trials = folder.broken, measured_rows.trials
     return {

@@ -117,11 +117,11 @@ def _holds(trial: TrialRecord, folder: Path) -> dict[Held, Hold]:
 def _read(folder: Path, stage: str, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Read one stage of a trial as a table; columns that its format does not have are 0."""
     schema = pa.schema([(name, column.arrow) for name, column in columns.items()])
-    parts = [_whole(path, schema, columns) for path in parquet_files(folder, stage)]
+    parts = [_read_part(path, schema, columns) for path in parquet_files(folder, stage)]
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
-def _whole(path: Path, schema: Any, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as above
+def _read_part(path: Path, schema: Any, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as above
     try:
         table = pq.read_table(path)
         for name, column in columns.items():

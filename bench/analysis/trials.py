@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bench import numbers
 from bench.analysis.log_validation import Recorded
-from bench.analysis.resources.bottleneck import Asked, bottleneck
+from bench.analysis.resources.bottleneck import TrialSetup, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import NodeShares, usage
 from bench.analysis.speed.latency import MEASURES, Distribution
@@ -110,12 +110,12 @@ def _machine(machine: MachineRecord | None) -> Row:
     return {f"machine_{name}": took for name, took in (machine or MachineRecord()).model_dump().items()}
 
 
-def trial_setup(trial: TrialRecord) -> Asked:
+def trial_setup(trial: TrialRecord) -> TrialSetup:
     """Return what a trial's record has that decides what limited it."""
     case = trial.case
     system, settings, configuration = case.description, case.all_settings, case.configuration
     in_turn = system.copies_in_turn(settings)
-    return Asked(
+    return TrialSetup(
         rate=_rate(trial),
         open_sends=_open_sends(trial),
         waits=system.waits(settings),

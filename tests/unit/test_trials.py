@@ -9,10 +9,10 @@ import pytest
 
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.job import _summary
-from bench.analysis.resources.bottleneck import Asked
+from bench.analysis.resources.bottleneck import TrialSetup
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.trials import trial_setup
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.records.trial import TrialRecord
 from bench.systems.registry import describe
 
@@ -68,7 +68,7 @@ def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expecte
     timers = {name: getattr(system, name) for name in ("request_timer", "fsync_timer", "fsync_wait")}
     logs = 1 if system.name == "kafka" else None
 
-    assert trial_setup(record(**changed)) == Asked(**{"logs": logs} | timers | expected)
+    assert trial_setup(record(**changed)) == TrialSetup(**{"logs": logs} | timers | expected)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figur
         trials=tuple(record(**changed) for changed in trials),
     )
 
-    assert _summary(folder, Found([], [], []), 0.0)["figure"] == figure
+    assert _summary(folder, MeasuredRows([], [], []), 0.0)["figure"] == figure
 
 
 def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:

@@ -23,7 +23,7 @@ from bench.errors import AnalysisError
 from bench.records.trial import TrialRecord
 
 _TABLE, _RESULTS = "tidy.csv", "omb"
-_OWN = re.compile(rf"{_TABLE}|{_RESULTS}/({omb.PERIODS}|\d{{4,}}-[^/]*\.json)")
+_EXPORT_FILES = re.compile(rf"{_TABLE}|{_RESULTS}/({omb.PERIODS}|\d{{4,}}-[^/]*\.json)")
 """The files of an export, by their paths."""
 _UNKNOWN = "an unknown run"
 _NAME_MOST = 200
@@ -60,7 +60,7 @@ def export(run: Path, to: Path) -> list[Path]:
 def _earlier(to: Path, run: str) -> list[Path]:
     """Return the files of an earlier export of the same run. Raises AnalysisError where there is anything else."""
     files = [*(to / _RESULTS).glob("*"), *(path for path in to.glob("*") if path.name != _RESULTS)]
-    foreign = [path.name for path in files if not _OWN.fullmatch(path.relative_to(to).as_posix())]
+    foreign = [path.name for path in files if not _EXPORT_FILES.fullmatch(path.relative_to(to).as_posix())]
     whose = _runs(to / _TABLE)
     if foreign or (files and whose != {run}):
         content = foreign[0] if foreign else f"the export of {', '.join(sorted(whose)) or _UNKNOWN}"

@@ -62,12 +62,13 @@ def held_machine(
         F.col("trial").isin(sorted({trial for trial, _ in held}))
     )
     cores = {
-        row["trial"]: row["cores"] for row in _each(machine, "cores", F.max("value").alias("cores"), "trial")
+        row["trial"]: row["cores"]
+        for row in _group_rows(machine, "cores", F.max("value").alias("cores"), "trial")
     }
     grown = (F.max("value") - F.min("value")).alias("grown")
     busy: dict[int, float] = {}
     for metric in ("cpu_busy_s", "cpu_steal_s"):
-        for row in _each(machine, metric, grown, "trial", "slice"):
+        for row in _group_rows(machine, metric, grown, "trial", "slice"):
             if (row["trial"], row["slice"]) in held:
                 busy[row["trial"]] = busy.get(row["trial"], 0.0) + row["grown"]
     load_s: dict[int, float] = {}
@@ -78,7 +79,7 @@ def held_machine(
     }
 
 
-def _each(machine: DataFrame, metric: str, figure: Column, *keys: str) -> list[Row]:
+def _group_rows(machine: DataFrame, metric: str, figure: Column, *keys: str) -> list[Row]:
     return machine.where(F.col("metric") == metric).groupBy(*keys).agg(figure).collect()
 
 

@@ -21,7 +21,7 @@ it is over, so much later at most. No load comes after it: what they tell then t
 _ROUNDED = 1e-9
 """A sum that a server tells as a mean and a number may be so much smaller than the one before, as a share of it."""
 
-_ASKED = (*COUNTERS, *GAUGES)
+_SERVER_METRICS = (*COUNTERS, *GAUGES)
 
 CLIENTS = ("client", PROCESSOR, MEMBER)
 """Roles of what writes and reads: load processes, and an application between two topics."""
@@ -59,7 +59,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     value, at_ns = F.col("value"), F.col("at_ns")
     grown = F.when(value >= last * (1 - _ROUNDED), F.greatest(value - last, F.lit(0.0))).otherwise(value)
     begun_ns = F.when(F.col("counter"), last_ns).otherwise(at_ns)
-    start_ns, end_ns, is_scraped = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_ASKED)
+    start_ns, end_ns, is_scraped = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_SERVER_METRICS)
     opening = F.when((at_ns >= start_ns - _EARLY_NS) & (at_ns <= start_ns + _AT_ONCE_NS), at_ns)
     from_ns = F.when(is_scraped, F.coalesce(F.max(opening).over(by_metric), start_ns)).otherwise(start_ns)
     late_ns = F.when(is_scraped, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))

@@ -113,18 +113,18 @@ def _values(rows: Iterable[Row], metric: str) -> list[float]:
 def _figure(row: Row, metric: str) -> float | None:
     """Return a trial's figure, infinity for a time among what never came; None where it has none with ratios."""
     value = timed(row, metric)
-    return float(value) if value is not None and _known(value) else None
+    return float(value) if value is not None and _is_comparable(value) else None
 
 
 def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     """Say why the second run's valid trials of a case are worse, whatever their figures; empty where they are not."""
     if first and not second:
         return "no valid trial"
-    lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
-    all_read = all(_known(row.get("lost")) for row in first)
+    lost = [sum(row["lost"] for row in rows if _is_comparable(row.get("lost"))) for rows in (first, second)]
+    all_read = all(_is_comparable(row.get("lost")) for row in first)
     if first and all_read and lost[1] and not lost[0]:
         return f"lost {lost[1]:,.0f}"
-    all_read = all_read and all(_known(row.get("lost")) for row in second)
+    all_read = all_read and all(_is_comparable(row.get("lost")) for row in second)
     if all_read and _more(
         *([row["lost"] / row["acked"] for row in rows if row.get("acked")] for rows in (first, second))
     ):
@@ -157,7 +157,7 @@ def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:
     return f"no {metric.removesuffix('_ns')} in {without[1]} of {len(second)} trials: so many messages never came"
 
 
-def _known(value: float | None) -> bool:
+def _is_comparable(value: float | None) -> bool:
     """Whether there is a value that has ratios to others: zero has, a time below zero (by two clocks) has not."""
     return value is not None and value == value and value >= 0  # noqa: PLR0124 - a table's null may be NaN
 

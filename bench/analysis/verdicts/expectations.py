@@ -97,7 +97,7 @@ def _crowded(row: Row, expectation: Row) -> bool:
     return (
         bool(metrics - counted)
         and _counts(row)
-        and any(_meant(row, side) for side in sides or [expectation])
+        and any(_matches(row, side) for side in sides or [expectation])
         and crowded(row.get("other_cpu"))
     )
 
@@ -109,7 +109,7 @@ def _without(rows: Sequence[Row]) -> str:
     )
 
 
-def _meant(row: Row, side: Row) -> bool:
+def _matches(row: Row, side: Row) -> bool:
     """Whether a trial is of the system and the settings (`where`) that an expectation or one of its sides names."""
     conditions: Mapping[str, Any] = side.get("where") or {}
     return row["system"] == side["system"] and all(
@@ -141,7 +141,7 @@ class Claim:
     def comparisons(self) -> Iterator[Comparison]:
         """Give every comparison that the claim takes."""
         expectation, metric = self._expectation, self._metric
-        rows = [row for row in self._rows if expectation.get("ratio") or _meant(row, expectation)]
+        rows = [row for row in self._rows if expectation.get("ratio") or _matches(row, expectation)]
         about = _about(expectation)
         if expectation.get("ratio"):
             yield from self._ratios(expectation["ratio"])
@@ -171,7 +171,7 @@ class Claim:
 
     def _ratios(self, ratio: Row) -> Iterator[Comparison]:
         """Compare every case of one side with every case of the other."""
-        of, to = (_cases(row for row in self._rows if _meant(row, ratio[end])) for end in ("of", "to"))
+        of, to = (_cases(row for row in self._rows if _matches(row, ratio[end])) for end in ("of", "to"))
         low, high = ratio.get("at_least"), ratio.get("at_most")
         bounds = " and ".join(
             f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None
