@@ -136,12 +136,12 @@ class DelayedNode:
                 self._change("--delete", rule)
         finally:
             self._process.terminate()
-            held = self._told()
+            held = self._held_packets()
         self._must_be_gone()
         self.ended = True
         return held
 
-    def _told(self) -> dict[str, Held]:
+    def _held_packets(self) -> dict[str, Held]:
         try:
             output, _ = self._process.communicate(timeout=_ANSWERS_S)
             figures: dict[str, dict[str, int]] = json.loads(output)

@@ -330,7 +330,7 @@ class Timeline:
             record.effect_ns = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
-        by_target = self._meant(strike.fault)
+        by_target = self._find_targets(strike.fault)
         nodes = list({node.name: node for name in strike.fault.targets for node in by_target[name]}.values())
         place = Place(
             self.site.backend,
@@ -344,8 +344,8 @@ class Timeline:
             self._struck.append(struck)
             struck.take_effect(place)
 
-    def _meant(self, fault: Fault) -> dict[str, list[Node]]:
-        """Return who is meant by each name of a fault at one moment: all are asked until nothing changed meanwhile.
+    def _find_targets(self, fault: Fault) -> dict[str, list[Node]]:
+        """Return the nodes that each name of a fault stands for at one moment: all are asked until nothing changed meanwhile.
 
         Else `bookie 1` may be one of an old ledger and `bookie 2` the same node in the next. Raises FaultError.
         """

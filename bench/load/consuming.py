@@ -187,14 +187,14 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     """See commands.Verify. Raises LoadError only when a record could not be written."""
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
-    progress = _Told(command.deadline_s, report)
+    progress = _ReadProgress(command.deadline_s, report)
     try:
         with progress:
             for batch in system.read_all(
                 command.endpoint, command.topic, command.consumer, command.deadline_s, command.expected
             ):
                 recorder.add(batch)
-                progress.came(batch)
+                progress.add(batch)
     except LoadError as error:
         reason = str(error)
     finally:
@@ -223,7 +223,7 @@ def read_group(system: System, command: ReadGroup) -> dict[str, Any]:
     return {"received": recorder.received, "distinct": recorder.distinct}
 
 
-class _Told:
+class _ReadProgress:
     """Reports a read twice a second, also while nothing comes, and keeps its stalls."""
 
     def __init__(self, deadline_s: float, report: Callable[[dict[str, Any]], None]) -> None:
@@ -235,7 +235,7 @@ class _Told:
         self._at: dict[int, Received] = {}
         self._stalls: list[dict[str, Any]] = []
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="told", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="read-progress", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -245,7 +245,7 @@ class _Told:
         self._over.set()
         self._thread.join()
 
-    def came(self, batch: Sequence[Received]) -> None:
+    def add(self, batch: Sequence[Received]) -> None:
         """Take what was read, in its order."""
         if batch and self._first_ns is None:
             self._first_ns = batch[0].received_ns

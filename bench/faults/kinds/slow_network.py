@@ -95,7 +95,7 @@ class SlowNetwork(Fault):
             doubts = {name: _doubt(link, directions) for name, directions in used.items()}
             sentences = " ".join(f"{name}: {doubt}." for name, doubt in doubts.items() if doubt)
             spare = f" Never full for long enough to show it: {', '.join(idle)}." if idle else ""
-            return Unproven(sentences) if sentences else f"{_told(link, used)}{spare}"
+            return Unproven(sentences) if sentences else f"{_delay_sentence(link, used)}{spare}"
 
         strike_each(nodes, slow, end)
 
@@ -168,7 +168,7 @@ def _mbit(bytes_per_s: float) -> str:
     return f"{bytes_per_s * 8 / 1e6:.3g} Mbit/s"
 
 
-def _told(link: Link, held: Mapping[str, Mapping[str, Held]]) -> str:
+def _delay_sentence(link: Link, held: Mapping[str, Mapping[str, Held]]) -> str:
     """Say what was measured of the packets held; there are some of each node."""
     all_of_them = [
         direction for directions in held.values() for direction in directions.values() if direction.packets
