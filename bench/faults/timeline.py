@@ -345,7 +345,7 @@ class Timeline:
             struck.take_effect(place)
 
     def _find_targets(self, fault: Fault) -> dict[str, list[Node]]:
-        """Return the nodes that each name of a fault stands for at one moment: all are asked until nothing changed meanwhile.
+        """Return the nodes of each target of a fault at one moment: all are asked until nothing changed meanwhile.
 
         Else `bookie 1` may be one of an old ledger and `bookie 2` the same node in the next. Raises FaultError.
         """
