@@ -129,7 +129,7 @@ def test_losses_lie_before_the_fault_or_after_it_or_here_and_there() -> None:
 
     spans = [loss.loss(found, found.trials) for found in (before, after, some)]
 
-    assert [one and one.span for one in spans] == [Span.BEFORE, Span.AFTER, Span.SOME]
+    assert [one and one.span for one in spans] == [Span.BEFORE_FAULT, Span.AFTER_FAULT, Span.SOME]
     assert [one and (one.low_ns / SECOND, one.high_ns / SECOND) for one in spans] == [
         (0.85, 0.85),
         (14.0, 14.0),
@@ -147,7 +147,7 @@ def test_of_several_faults_a_loss_is_held_against_the_one_that_it_reaches_to() -
     known = loss.loss(found, found.trials)
 
     assert known is not None
-    assert (known.span, known.kind, known.low_ns) == (Span.BEFORE, "kill", 2 * SECOND)
+    assert (known.span, known.kind, known.low_ns) == (Span.BEFORE_FAULT, "kill", 2 * SECOND)
     assert findings(struck(found, Labels()))[0].text == (
         "Kafka lost the last 2.0 s of writes before the kill: 4,000 messages in each trial."
     )
@@ -170,7 +170,7 @@ def test_what_a_disturbed_trial_lost_counts_as_any_other_loss() -> None:
     without, with_it = (results(kafka(quiet, quiet, other)) for other in (less, more))
 
     assert loss.loss(without, without.trials) == loss.Loss(
-        (2_000, 2_000, 500), Span.BEFORE, SECOND / 4, SECOND, kind="kill"
+        (2_000, 2_000, 500), Span.BEFORE_FAULT, SECOND / 4, SECOND, kind="kill"
     )
     assert (known := loss.loss(with_it, with_it.trials)) is not None
     assert known.counts == (2_000, 2_000, 3_000)

@@ -396,7 +396,7 @@ def test_what_waits_for_a_replica_is_not_counted_as_a_loss(healed: int | None, w
     promise = Guarantee("broker", nodes=1, spare=0, reads_wait=True)
     killed = trial(fault("kill", "broker-1", healed=healed))
     case = pd.Series({"system": "kafka", "lost": None, "unread": 35, "acked": 900, "rounds": 5})
-    other = other_runs.Other(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
+    other = other_runs.OtherRun(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
     one = promise_evidence._Tried(other, case, promise, Tried(promise, [killed], [killed]))
 
     known = promise_evidence.Elsewhere({"kafka": [promise]}, [one], broke=True)

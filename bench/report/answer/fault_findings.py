@@ -105,7 +105,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
         return (Finding(sentence("no-valid-trial"), decided=False, anchor="left-out"),)
     shown: list[Finding] = []
     count = 0
-    for finding in _every(run):
+    for finding in _all_findings(run):
         count += len(finding.full_text.split())
         if len(shown) == MOST_FINDINGS or (shown and count > _MOST_WORDS):
             break
@@ -113,7 +113,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
     return tuple(shown)
 
 
-def _every(run: Struck) -> Iterator[Finding]:
+def _all_findings(run: Struck) -> Iterator[Finding]:
     fates = run.grouped(lambda first, second: first.fate == second.fate)
     survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
     lost, unread = (
@@ -180,7 +180,7 @@ def _loss(run: Struck, outcome: Outcome) -> dict[str, Any]:
         "trials": len(loss.counts),
         "event": fault_kind(loss.kind).event if loss.kind else run.event,
         "several": run.several(loss.kind),
-        "scripted": loss.scripted and (loss.span is Span.BEFORE or left_ns is not None),
+        "scripted": loss.scripted and (loss.span is Span.BEFORE_FAULT or left_ns is not None),
         "script": words.time(left_ns) if left_ns is not None else "",
         "start": words.time(-loss.low_ns) if _begins_before(loss) else "",
         "end": words.time(loss.high_ns) if loss.high_ns else "",

@@ -27,10 +27,10 @@ def notices(run: Struck, note: str) -> tuple[str, ...]:
     A scenario's own `note` takes the place of what the script decides.
     """
     first = [note] if note else [*_few_trials(run), *_scripted_losses(run)]
-    return most_important([*first, *_every(run)])
+    return most_important([*first, *_all_notices(run)])
 
 
-def _every(run: Struck) -> Iterator[str]:
+def _all_notices(run: Struck) -> Iterator[str]:
     results = run.results
     yield from _overloaded(run)
     yield from _without_idempotence(run)
@@ -100,7 +100,7 @@ def _scripted_losses(run: Struck) -> Iterator[str]:
     losses = [
         outcome
         for outcome in run.case_outcomes
-        if outcome.loss and outcome.loss.scripted and outcome.loss.span is Span.BEFORE
+        if outcome.loss and outcome.loss.scripted and outcome.loss.span is Span.BEFORE_FAULT
     ]
     if losses:
         slots = {

@@ -13,7 +13,7 @@ from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST, _MOST_WITH_FIGURES = 8, 12
-_WRITES, _ALIKE = Column("no writes"), Column("no writes or reads")
+_WRITES, _WRITES_OR_READS = Column("no writes"), Column("no writes or reads")
 _COLUMNS = (
     Column("configuration", "name"),
     Column("settings", "values"),
@@ -44,7 +44,7 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
             run, part, part_outcomes, opens=part is not run.parts[0], reads_like_writes=reads_like_writes
         )
     ]
-    columns = [_ALIKE if reads_like_writes and column is _WRITES else column for column in _COLUMNS]
+    columns = [_WRITES_OR_READS if reads_like_writes and column is _WRITES else column for column in _COLUMNS]
     columns[1:2] = figure_columns or columns[1:2]
     return without_empty(Table("What the fault did", tuple(columns), tuple(rows))) if rows else None
 

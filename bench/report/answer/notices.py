@@ -29,7 +29,7 @@ _FEW = 0.05
 
 def notices(cases: Configurations, note: str) -> tuple[str, ...]:
     """Return what changes the conclusion, at most three, then how many more the report has."""
-    return most_important([*([note] if note else []), *_every(cases)])
+    return most_important([*([note] if note else []), *_all_notices(cases)])
 
 
 def most_important(all_notices: Sequence[str]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def most_important(all_notices: Sequence[str]) -> tuple[str, ...]:
     return (*all_notices[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
 
 
-def _every(cases: Configurations) -> Iterator[str]:
+def _all_notices(cases: Configurations) -> Iterator[str]:
     results = cases.results
     yield from _unequal(cases)
     if changes := other_runs.changes(results.manifest):

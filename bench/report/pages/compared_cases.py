@@ -73,12 +73,12 @@ def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> I
     """Give both systems at points of one guarantee, on the unmodified disk."""
     own_disk = guarantees.unmodified(points)
     for point in sweep.evenly(own_disk, _MOST_POINTS):
-        settings_text = _where(cases, point) if len(own_disk) > 1 else ""
+        settings_text = _settings_text(cases, point) if len(own_disk) > 1 else ""
         title = f"Survives {point.survives[0]}{f': {settings_text}' if settings_text else ''}"
         yield from _measured(cases, title, metric, list(zip(point.systems, point.cases, strict=True)))
 
 
-def _where(cases: Configurations, point: Point) -> str:
+def _settings_text(cases: Configurations, point: Point) -> str:
     """Name the settings of a point, but for those of the configurations that were chosen."""
     chosen_settings = set(point.entry.get("chosen") or ())
     named = {name: value for name, value in point.apart_from_disk.items() if name not in chosen_settings}

@@ -24,7 +24,7 @@ from bench.report.sections import expectations
 from bench.scenario import catalogue
 from bench.systems.registry import in_order, system_title
 
-_OTHERS = "others"
+_NO_FAMILY = "others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _chapters(
     usual = _usual_versions(reports.values())
     for family, names in {
         **families,
-        _OTHERS: [name for name in reports if name not in family_names],
+        _NO_FAMILY: [name for name in reports if name not in family_names],
     }.items():
         family_reports = [reports[name] for name in names if name in reports]
         if family_reports:

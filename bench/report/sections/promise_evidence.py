@@ -11,7 +11,7 @@ import pandas as pd
 from bench import numbers
 from bench.guarantee import Guarantee
 from bench.report import other_runs, sweep
-from bench.report.other_runs import Other
+from bench.report.other_runs import OtherRun
 from bench.report.results import Results
 from bench.report.sections import fault_summary, method, promise_coverage
 from bench.report.sections.promise_coverage import Covered, promises
@@ -33,7 +33,7 @@ _UNTRIED = "No scenario with a fault has tried this here."
 class _Tried(NamedTuple):
     """A case of another run in which something broke."""
 
-    other_run: Other
+    other_run: OtherRun
     case: pd.Series[Any]
     promise: Guarantee
     tried: promise_coverage.Tried
@@ -103,10 +103,10 @@ def _outcome(tried: Sequence[_Tried]) -> str:
     runs = numbers.plural(len({tried_case.other_run.path for tried_case in tried}), "scenario")
     of = f"lost messages in {lost} of {numbers.plural(len(tried), 'configuration')}"
     trials = numbers.plural(_trials(tried), "trial")
-    return f"{of if lost else 'lost nothing'} in {trials} of {runs}, {_how(tried)}"
+    return f"{of if lost else 'lost nothing'} in {trials} of {runs}, {_trial_details(tried)}"
 
 
-def _how(tried: Sequence[_Tried]) -> str:
+def _trial_details(tried: Sequence[_Tried]) -> str:
     """State in how many trials a node never came back, and all were without power: in the others nodes came back."""
     gone, cut = (
         sum(getattr(tried_case.tried, name) for tried_case in tried) for name in ("lost_nodes", "cut_power")
@@ -149,12 +149,15 @@ def elsewhere(results: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None
         return None
     runs = list(other_runs.broken(results.run.resolve().parent))
     tried = [
-        tried_case for other_run in runs for tried_case in _tried(other_run) if _alike(results, tried_case)
+        tried_case
+        for other_run in runs
+        for tried_case in _tried(other_run)
+        if _same_version(results, tried_case)
     ]
     return Elsewhere(promised, tried, bool(runs))
 
 
-def _alike(results: Results, tried_case: _Tried) -> bool:
+def _same_version(results: Results, tried_case: _Tried) -> bool:
     """Whether a case of another run is of the same version of its system, as far as both runs tell it."""
     system = tried_case.case["system"]
     version, other_version = (
@@ -176,7 +179,7 @@ def tables(evidence: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
     ]
 
 
-def _tried(other_run: Other) -> Iterator[_Tried]:
+def _tried(other_run: OtherRun) -> Iterator[_Tried]:
     """Give the cases of a run that show something of their promise.
 
     Not those in which nothing broke, nor those with an application in between: what that loses it loses by settling.

@@ -9,7 +9,7 @@ import pandas as pd
 from bench import numbers
 from bench.report.results import Results
 
-_MUCH = 0.02
+_LARGE_SHARE = 0.02
 """From this share of what was due on, the first page says that it was never sent."""
 
 
@@ -48,7 +48,9 @@ def worst(results: Results) -> Worst | None:
         for _, case in results.cases.iterrows()
         if not numbers.absent(case["sent"]) and (due := case["sent"] + _never(case))
     }
-    large_shares = {case: unsent_share for case, unsent_share in shares.items() if unsent_share >= _MUCH}
+    large_shares = {
+        case: unsent_share for case, unsent_share in shares.items() if unsent_share >= _LARGE_SHARE
+    }
     if not large_shares:
         return None
     case = max(large_shares, key=lambda name: large_shares[name])

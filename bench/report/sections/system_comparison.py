@@ -62,7 +62,7 @@ def _groups(comparison: Json, names: Sequence[str], elsewhere: Elsewhere | None)
     """Put points together of which the same is to be said, by that."""
     groups: dict[str, list[Json]] = {}
     for point in comparison["points"]:
-        words = f"{_promised(point, names)}{_kept(point, comparison['systems'], elsewhere)}"
+        words = f"{_promised(point, names)}{_evidence(point, comparison['systems'], elsewhere)}"
         groups.setdefault(words, []).append(point)
     return groups
 
@@ -87,7 +87,7 @@ def _promised(point: Json, names: Sequence[str]) -> str:
     return f"the same guarantee, survives {first_promise}{only}"
 
 
-def _kept(point: Json, systems: Sequence[str], elsewhere: Elsewhere | None) -> str:
+def _evidence(point: Json, systems: Sequence[str], elsewhere: Elsewhere | None) -> str:
     """Say whether they were kept where something broke; empty where that is not known of any."""
     if elsewhere is None or point["same"] is None:
         return ""
