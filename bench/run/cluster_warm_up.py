@@ -20,7 +20,7 @@ _CLIENTS = 64
 _FEWEST, _MOST = 2, 16
 _ROUND_S, _TURN_S = 4.0, 0.5
 """A round has a turn for each case and takes so long at least; a turn so long."""
-_REST, GROWTH = 0.15, 1.1
+_COMPILER_SHARE, GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
 
@@ -81,7 +81,7 @@ def round_summary(acks: Sequence[int], share: float, *, steady: bool) -> dict[st
         "turns": len(acks),
         "acks": sum(acks),
         "compilers": round(share, 3),
-        "rested": steady and share < _REST,
+        "rested": steady and share < _COMPILER_SHARE,
     }
 
 

@@ -59,7 +59,7 @@ class ExternalCluster:
 
 External = Mapping[str, ExternalCluster]
 """The external clusters of a run, by system; empty for a run on clusters of the suite's own."""
-_KEPT = TypeAdapter(dict[str, ExternalCluster])
+_CLUSTERS = TypeAdapter(dict[str, ExternalCluster])
 
 
 def connect(files: Sequence[Path]) -> External:
@@ -162,7 +162,7 @@ def delete_topics(spec: Cluster, run: str) -> None:
 def keep(folder: RunFolder, clusters: External) -> None:
     """Write a run's external clusters down, if there are any."""
     if clusters:
-        folder.write(FILE, _KEPT.dump_python(dict(clusters), mode="json"))
+        folder.write(FILE, _CLUSTERS.dump_python(dict(clusters), mode="json"))
 
 
 def changes(clusters: External) -> list[str]:
@@ -184,4 +184,4 @@ def changes(clusters: External) -> list[str]:
 def read_clusters(folder: RunFolder) -> External:
     """Return a run's external clusters."""
     file = folder.path / FILE
-    return _KEPT.validate_json(file.read_bytes()) if file.is_file() else {}
+    return _CLUSTERS.validate_json(file.read_bytes()) if file.is_file() else {}

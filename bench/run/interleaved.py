@@ -173,7 +173,7 @@ class Interleaved:
                 open_trial.testbed.cluster.sizes.set_limits({})
                 if open_trial.trial.case.telemetry and cycle == 1:
                     open_trial.sampler.rehearse()
-                with self._alone(open_trial):
+                with self._stop_unused(open_trial):
                     trial = open_trial.trial
                     done = open_trial.testbed.run_slice(trial, SETTLING_SLICE, live(trial))
                 if done.stalled:
@@ -197,7 +197,7 @@ class Interleaved:
         return shuffled
 
     @contextmanager
-    def _alone(self, open_trial: _OpenTrial) -> Iterator[None]:
+    def _stop_unused(self, open_trial: _OpenTrial) -> Iterator[None]:
         """Stop the servers that a trial does not use while it is loaded: idle ones would take a part of the CPU.
 
         Between slices all go on, so that none loses its session, however long its turn is in coming.
@@ -248,7 +248,7 @@ class Interleaved:
         open_trial.testbed.cluster.sizes.set_limits(trial.case.node_size)
         if trial.case.telemetry:
             open_trial.sampler.look_before(trial.number, number, scraped=False)
-        with self._alone(open_trial):
+        with self._stop_unused(open_trial):
             done = open_trial.testbed.hold(trial, number, open_trial.search.request, live)
         if trial.case.telemetry:
             open_trial.sampler.look_after(trial.number, number, scraped=False)
@@ -278,7 +278,7 @@ class Interleaved:
 
         if case.telemetry:
             sampler.look_before(trial.number, number, scraped=scraped)
-        with self._alone(open_trial):
+        with self._stop_unused(open_trial):
             done = open_trial.testbed.run_slice(trial, number, take)
         if case.telemetry:
             sampler.look_after(trial.number, number, scraped=scraped)

@@ -83,7 +83,7 @@ class LoadPlan:
             if self.invitation is not None:
                 yield _on_agents(self.invitation, logs, stack)
             else:
-                yield _here(processes, logs, self.web_fd, stack)
+                yield _local_processes(processes, logs, self.web_fd, stack)
 
 
 def _on_agents(invitation: Invitation, logs: Path, stack: ExitStack) -> LoadProcesses:
@@ -99,7 +99,7 @@ def _on_agents(invitation: Invitation, logs: Path, stack: ExitStack) -> LoadProc
     )
 
 
-def _here(processes: int, logs: Path, web_fd: int | None, stack: ExitStack) -> LoadProcesses:
+def _local_processes(processes: int, logs: Path, web_fd: int | None, stack: ExitStack) -> LoadProcesses:
     producers = [
         stack.enter_context(_producer(logs, web_fd if number == 0 else None)) for number in range(processes)
     ]

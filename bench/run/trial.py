@@ -39,7 +39,7 @@ _READER_S = 60.0
 """A reader of a step ends when nothing has come to it for so long."""
 
 
-def _each(*listeners: Live) -> Live:
+def _broadcast(*listeners: Live) -> Live:
     def tell_all(figures: Mapping[str, Any]) -> None:
         for listener in listeners:
             listener(figures)
@@ -149,7 +149,7 @@ class Bench:
                     topic,
                     trial.number,
                     working / "sends",
-                    _each(live, telemetry_listener, timeline.take_progress),
+                    _broadcast(live, telemetry_listener, timeline.take_progress),
                     timeline,
                 )
                 timeline.finish()

@@ -47,7 +47,7 @@ class _PartitionSpec(Strict):
     read: Annotated[float, BeforeValidator(disk_bytes_per_s)]
 
 
-def _known(words: str) -> str:
+def _check_guarantee(words: str) -> str:
     if named(words) is None:
         examples = ", ".join(LEVELS)
         raise ValueError(
@@ -61,7 +61,7 @@ class _RequirementSpec(Strict):
     messages_per_s: _Positive
     message_bytes: Count
     copies: Count | None = None
-    guarantee: Annotated[str, AfterValidator(_known)] | None = None
+    guarantee: Annotated[str, AfterValidator(_check_guarantee)] | None = None
     p99: Duration | None = None
     groups: CountOrNone
     retention: Duration

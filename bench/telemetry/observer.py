@@ -66,7 +66,7 @@ class Observer:
         self._keep = keep
         self._roles = {node.name: node.role for node in watched.servers}
         self._readers = {name: Reader(scrape) for name, scrape in watched.scrapes.items()}
-        self._asked: dict[str, Future[None]] = {}
+        self._answers: dict[str, Future[None]] = {}
         self._turn = threading.Semaphore()
 
     def __enter__(self) -> Self:
@@ -105,13 +105,13 @@ class Observer:
     def ask(self) -> None:
         """Ask every server that is not still being asked; do not wait for the answers."""
         for name in self._readers:
-            if name not in self._asked or self._asked[name].done():
-                self._asked[name] = self._pool.submit(self._answer, name)
+            if name not in self._answers or self._answers[name].done():
+                self._answers[name] = self._pool.submit(self._answer, name)
 
     def ask_and_wait(self) -> None:
         """Ask every server, and wait for the answers."""
         self.ask()
-        wait(self._asked.values())
+        wait(self._answers.values())
 
     def _answer(self, name: str) -> None:
         has_turn = self._turn.acquire(timeout=_TURN_S)

@@ -14,7 +14,7 @@ from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.pulsar import admin, ready, topic_admin, topics
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.registered import ledger_ids
-from bench.systems.pulsar.rest import Rest, hosts
+from bench.systems.pulsar.rest_client import RestClient, hosts
 from bench.systems.pulsar.topic_admin import ledger_metadata
 from bench.systems.pulsar.topics import Quorums
 
@@ -131,23 +131,23 @@ def brokers() -> Iterator[list[Node]]:
 
 @pytest.mark.parametrize(("path", "answer"), [("json", {"a": 1}), ("version", "4.0.8")])
 def test_the_next_broker_answers_where_one_is_down(brokers: list[Node], path: str, answer: object) -> None:
-    assert Rest(hosts(brokers)).ask("Asking", "GET", path) == answer
+    assert RestClient(hosts(brokers)).ask("Asking", "GET", path) == answer
 
 
 def test_a_refusal_is_told_with_the_brokers_reason(brokers: list[Node]) -> None:
     expected = "Asking: broker-2 answered GET /refused with 412: Namespace has no cluster"
 
     with pytest.raises(ClusterError, match=expected):
-        Rest(hosts(brokers)).ask("Asking", "GET", "refused")
+        RestClient(hosts(brokers)).ask("Asking", "GET", "refused")
 
 
 def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
-    assert Rest(hosts(brokers)).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
+    assert RestClient(hosts(brokers)).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
 
 
 def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
     with pytest.raises(ClusterError, match=r"none answered: broker-1 \(ConnectError\)"):
-        Rest(hosts(brokers[:1])).ask("Asking", "GET", "json")
+        RestClient(hosts(brokers[:1])).ask("Asking", "GET", "json")
 
 
 def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,8 +202,8 @@ def administrator(owners: Sequence[str | None], recovery: Told, rest: Told | Non
     )
     asked._single = {UP: Told({}), FROZEN: Told(refused="")}
     asked._recovery = recovery
-    asked._rest = rest
-    asked._topics = topic_admin.TopicAdmin(asked._rest, asked._name)
+    asked._rest_client = rest
+    asked._topics = topic_admin.TopicAdmin(asked._rest_client, asked._name)
     return asked
 
 

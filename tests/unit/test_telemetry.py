@@ -282,7 +282,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 def await_scrapes(sampler: Sampler, times: int) -> None:
     """Wait until both servers have been asked so often."""
     deadline = time.monotonic() + 60
-    while not all(asked.done() for asked in list(sampler._observer._asked.values())) or times > sum(
+    while not all(asked.done() for asked in list(sampler._observer._answers.values())) or times > sum(
         row[3] in {"requests", FAILED} for row in list(sampler._rows)
     ) // len(sampler._observer._readers):
         assert time.monotonic() < deadline, sampler._rows

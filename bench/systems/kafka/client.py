@@ -31,7 +31,7 @@ _PRODUCER: Settings = {
     "enable.idempotence": False,
 }
 _QUEUE_MESSAGES = 100_000
-_TOLD = (
+_REPORTED_DEFAULTS = (
     "linger.ms",
     "retries",
     "retry.backoff.ms",
@@ -88,7 +88,7 @@ class KafkaProducers:
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
         properties = client_properties()
-        defaults: dict[str, Scalar] = {name: properties[name].default for name in _TOLD}
+        defaults: dict[str, Scalar] = {name: properties[name].default for name in _REPORTED_DEFAULTS}
         if text(lookup(self._config, "enable.idempotence")) == "true":
             defaults["max.in.flight"] = 5  # librdkafka lowers it by itself
         settings = merged(defaults, self._config)

@@ -81,7 +81,7 @@ class _Ends:
         self.silent = dict.fromkeys(range(topic.partitions), "it was not asked yet")
         self._config = config
         self._topic = topic.name
-        self._told: SimpleQueue[tuple[int, int, int]] = SimpleQueue()
+        self._ends: SimpleQueue[tuple[int, int, int]] = SimpleQueue()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ends", daemon=True)
 
@@ -96,8 +96,8 @@ class _Ends:
     def new(self) -> list[tuple[int, int, int]]:
         """Return what has been told since: partition, first offset, offset after the last."""
         ends = []
-        while not self._told.empty():
-            ends.append(self._told.get())
+        while not self._ends.empty():
+            ends.append(self._ends.get())
             del self.silent[ends[-1][0]]
         return ends
 
@@ -112,7 +112,7 @@ class _Ends:
                         self.silent[number] = ends
                     else:
                         left.remove(number)
-                        self._told.put((number, *ends))
+                        self._ends.put((number, *ends))
                     if self._over.is_set():
                         return
                 self._over.wait(_AGAIN_S if left else 0)

@@ -95,7 +95,7 @@ class MemoryProducer:
         while self._pending and (left_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.poll(left_ns / NANOS)
         for _, _, _, done in self._pending:
-            done(_told(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
+            done(_done(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
         self._pending.clear()
         for (_, partition), payload in self._held.items():
             self._partitions[partition].append(payload)
@@ -104,11 +104,11 @@ class MemoryProducer:
 
     def _take(self, payload: bytes, partition: int, producer: int, sequence: int) -> Done:
         if len(payload) > MAX_MESSAGE_BYTES:
-            return _told(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
+            return _done(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
         fault = fault_of(self._faults, producer, sequence)
         outcome = _OUTCOMES.get(fault, Outcome.OK)
         entry = self._store(payload, partition, producer, fault)
-        return _told(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
+        return _done(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
 
     def _store(self, payload: bytes, partition: int, producer: int, fault: Fault) -> int:
         """Store a message as its fault wants it; return its entry, or NOT_GIVEN when there is none (yet)."""
@@ -128,7 +128,7 @@ class MemoryProducer:
         return entry
 
 
-def _told(outcome: Outcome, error: str | None, partition: int, entry: int) -> Done:
+def _done(outcome: Outcome, error: str | None, partition: int, entry: int) -> Done:
     return Done(outcome, error, partition, NOT_GIVEN, entry, NOT_GIVEN)
 
 

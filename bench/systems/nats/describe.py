@@ -21,7 +21,7 @@ _IN_JETSTREAM = {
     SYNC_INTERVAL: SYNC_INTERVAL,
 }
 """What the server calls settings of its block `jetstream`."""
-TOLD = ("max_payload", "max_pending", SYNC_INTERVAL, "write_deadline")
+REPORTED_SETTINGS = ("max_payload", "max_pending", SYNC_INTERVAL, "write_deadline")
 """What belongs beside every measurement, whether set or not."""
 
 
@@ -58,4 +58,4 @@ def server_settings(node: Node, scenario_settings: Settings) -> dict[str, str | 
         name: canonical(kinds[name], value) or str(value) for name, value in scenario_settings.items()
     }
     require(node.name, canonical_settings, live_settings)
-    return {name: live_settings.get(name) for name in sorted({*scenario_settings, *TOLD})}
+    return {name: live_settings.get(name) for name in sorted({*scenario_settings, *REPORTED_SETTINGS})}

@@ -99,7 +99,7 @@ class GroupMember:
             return
         returned, self._returned = self._returned, []
         try:
-            self._loop.call(_each([message.ack_sync(CALL_S) for message in returned]), CALL_S)
+            self._loop.call(_gather([message.ack_sync(CALL_S) for message in returned]), CALL_S)
         except (nats.errors.Error, TimeoutError) as error:
             raise LoadError(f"The group's place can't be stored: {error}.") from error
 
@@ -110,13 +110,13 @@ class GroupMember:
             self._acknowledge()
             left = [self._fetched.get_nowait() for _ in range(self._fetched.qsize())]
             with suppress(nats.errors.Error, TimeoutError):
-                self._loop.call(_each([message.nak() for _, _, message in left]), CALL_S)
+                self._loop.call(_gather([message.nak() for _, _, message in left]), CALL_S)
                 self._loop.call(self._connection.close(), CALL_S)
         finally:
             self._loop.close()
 
 
-async def _each(work: Sequence[object]) -> None:
+async def _gather(work: Sequence[object]) -> None:
     await asyncio.gather(*work)  # type: ignore[call-overload]
 
 

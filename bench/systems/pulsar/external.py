@@ -26,7 +26,7 @@ from bench.systems.pulsar.credentials import client_arguments, mistakes
 from bench.systems.pulsar.describe import SHOWN_SETTINGS
 from bench.systems.pulsar.metadata import TENANT
 from bench.systems.pulsar.nodes import BOOKIE, BROKER
-from bench.systems.pulsar.rest import Host, Rest
+from bench.systems.pulsar.rest_client import Host, RestClient
 from bench.systems.pulsar.topic_admin import TopicAdmin, ensembles, namespace_path
 
 _AT_ONCE = 8
@@ -35,7 +35,7 @@ _LOOKED_UP = ("brokerUrlTls", "brokerUrl", "nativeUrl", "httpUrlTls", "httpUrl")
 """Where the answer to a look-up has the owner's addresses."""
 _ADMIN_S = 60.0
 """How long making and deleting many partitions may take."""
-_KEPT: dict[str, object] = {
+_NAMESPACE_POLICIES: dict[str, object] = {
     "retention_policies": {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1},
     "message_ttl_in_seconds": 0,
     "inactive_topic_policies": {
@@ -69,9 +69,9 @@ class ExternalPulsar:
         self._endpoint = endpoint
         self._tenant = endpoints.parse(endpoint).tenant or TENANT
 
-    def _rest(self, answer_s: float = CONNECT_S) -> Rest:
+    def _rest_client(self, answer_s: float = CONNECT_S) -> RestClient:
         connection = endpoints.resolved(self._endpoint)
-        return Rest([Host(connection.admin, connection.admin.rstrip("/"))], answer_s, connection.client)
+        return RestClient([Host(connection.admin, connection.admin.rstrip("/"))], answer_s, connection.client)
 
     def wrong_properties(self) -> list[tuple[str, str]]:
         """See external.ExternalAccess."""
@@ -88,7 +88,7 @@ class ExternalPulsar:
                 unreadable.append(f"{subject} could not be read: {error}")
                 return None
 
-        with closing(self._rest()) as rest_client:
+        with closing(self._rest_client()) as rest_client:
             clusters = [
                 name for name in rest_client.ask("Connecting", "GET", "admin/v2/clusters") if name != "global"
             ]
@@ -136,16 +136,16 @@ class ExternalPulsar:
 
     def _namespaces(self) -> list[str]:
         doing = f"Listing the namespaces of the tenant {self._tenant}"
-        with closing(self._rest()) as rest_client:
+        with closing(self._rest_client()) as rest_client:
             return list(rest_client.ask(doing, "GET", f"admin/v2/namespaces/{self._tenant}"))
 
     def topic_defaults(self) -> Settings:
-        """See external.ExternalAccess: what a namespace must have is no setting of scenarios (_KEPT)."""
+        """See external.ExternalAccess: what a namespace must have is no setting of scenarios (_NAMESPACE_POLICIES)."""
         return {}
 
     def admin(self, cluster: Cluster) -> ExternalPulsarAdmin:
         """See external.ExternalAccess."""
-        return ExternalPulsarAdmin(self._rest(_ADMIN_S), self._rest(_LOOK_S), cluster)
+        return ExternalPulsarAdmin(self._rest_client(_ADMIN_S), self._rest_client(_LOOK_S), cluster)
 
     def topics(self, prefix: str) -> list[str]:
         """See external.ExternalAccess: each has a namespace of the same name."""
@@ -158,7 +158,7 @@ class ExternalPulsar:
             admin.delete_topic(Topic(name, 0, tenant=self._tenant))
 
 
-def _broker_settings(rest_client: Rest) -> Settings:
+def _broker_settings(rest_client: RestClient) -> Settings:
     settings = rest_client.ask("Reading", "GET", "admin/v2/brokers/configuration/runtime")
     return {name: text(settings[name]) for name in SHOWN_SETTINGS[BROKER] if settings.get(name) is not None}
 
@@ -166,19 +166,19 @@ def _broker_settings(rest_client: Rest) -> Settings:
 class ExternalPulsarAdmin(ExternalAdmin):
     """See protocols.Admin. The cluster assigns partitions to brokers by its own rules."""
 
-    def __init__(self, rest_client: Rest, quick_client: Rest, cluster: Cluster) -> None:
+    def __init__(self, rest_client: RestClient, quick_client: RestClient, cluster: Cluster) -> None:
         """Ask through `rest_client`, or where an answer must come soon through `quick_client`.
 
         `cluster` is what the cluster says about itself.
         """
-        self._rest = rest_client
+        self._rest_client = rest_client
         self._quick = quick_client
         self._cluster = cluster
         self._topics = TopicAdmin(rest_client, lambda address: address)
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin."""
-        self._topics.create_namespace(topic, _KEPT)
+        self._topics.create_namespace(topic, _NAMESPACE_POLICIES)
         self._topics.create_partitions(topic)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(partial(self._topics.load, topic), range(topic.partitions)))
@@ -189,8 +189,8 @@ class ExternalPulsarAdmin(ExternalAdmin):
             f"Deleting topic {topic.name}",
             f"admin/v2/{topics.rest_path(topic)}/partitions?force=true",
         )
-        self._rest.ask(doing, "DELETE", path, absent_is_fine=True)
-        self._rest.ask(doing, "DELETE", namespace_path(topic), absent_is_fine=True)
+        self._rest_client.ask(doing, "DELETE", path, absent_is_fine=True)
+        self._rest_client.ask(doing, "DELETE", namespace_path(topic), absent_is_fine=True)
 
     def find(self, part: str, topic: Topic) -> list[str]:
         """See protocols.Admin, of a partition's parts; the nodes are those of the cluster's file."""
@@ -211,14 +211,14 @@ class ExternalPulsarAdmin(ExternalAdmin):
         """Return the nodes' names in the cluster's file, by address."""
         return {str(node["address"]): name for name, node in self._cluster.external_nodes.items()}
 
-    def _owner(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
+    def _owner(self, topic: Topic, number: int, rest_client: RestClient | None = None) -> str:
         """Return the address of a partition's owner, as the cluster's file has it where it does.
 
         A partition without owner gets one by being looked up, as a client that connects gives it one.
         """
         doing = f"Looking up partition {number} of {topic.name}"
         path = f"lookup/v2/topic/{topics.partition_path(topic, number)}"
-        answer = (rest_client or self._rest).ask(doing, "GET", path)
+        answer = (rest_client or self._rest_client).ask(doing, "GET", path)
         addresses = [urlsplit(str(answer[name])).netloc for name in _LOOKED_UP if answer.get(name)]
         return next((address for address in addresses if address in self._names()), addresses[0])
 
@@ -276,5 +276,5 @@ class ExternalPulsarAdmin(ExternalAdmin):
 
     def close(self) -> None:
         """See protocols.Admin."""
-        self._rest.close()
+        self._rest_client.close()
         self._quick.close()

@@ -32,7 +32,7 @@ def hosts(nodes: Sequence[Node]) -> list[Host]:
     return [Host(node.name, f"http://{web(node)}") for node in nodes]
 
 
-class Rest:
+class RestClient:
     """Requests to whichever of some hosts answers. Close it after use."""
 
     def __init__(
