@@ -52,7 +52,7 @@ from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.slices import slice_rows, slice_times
 from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_slice, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
-from bench.analysis.speed.unsent import Unsent, unsent
+from bench.analysis.speed.unsent_counts import UnsentCounts, unsent_counts
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, clocks_suffice, trial_row
 from bench.analysis.verdicts import run_verdicts
@@ -205,10 +205,10 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     )
 
 
-def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, dict[int, Unsent]]:
+def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, dict[int, UnsentCounts]]:
     """Count the sends that were due and never made, by trial and slice, where a schedule says what was due."""
     counts = {
-        trial.trial: unsent(trial, sends_by_slice(tallies[trial.trial]))
+        trial.trial: unsent_counts(trial, sends_by_slice(tallies[trial.trial]))
         for trial in folder.trials
         if trial.trial in tallies
     }

@@ -20,7 +20,7 @@ from bench.analysis.speed.holds import capacities, held_slice, level_of
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, sends_by_slice
-from bench.analysis.speed.unsent import unsent
+from bench.analysis.speed.unsent_counts import unsent_counts
 from bench.analysis.trials import Counted, Row, trial_row
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import read_hold
@@ -87,7 +87,7 @@ def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: 
     messages = _messages(sends, receives)
     record = _recorded(trial, sends)
     tallies = _tallies(trial, sends)
-    missing = unsent(trial, sends_by_slice(tallies)) if tallies else {}
+    missing = unsent_counts(trial, sends_by_slice(tallies)) if tallies else {}
     never_made = sum(counts.in_window for counts in missing.values())
     distributions = _send_distributions(trial, sends, never_made) | _e2e_distribution(trial, messages)
     late = _out_of_order(receives)

@@ -15,14 +15,14 @@ _LATE_IN_SLICE_NS = NANOS // 50
 """The same of a slice, which is too short to leave out more."""
 
 
-class Unsent(NamedTuple):
+class UnsentCounts(NamedTuple):
     """How many were due and never made: in a whole slice, and in the part of it that counts."""
 
     in_slice: int
     in_window: int
 
 
-def unsent(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, Unsent]:
+def unsent_counts(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, UnsentCounts]:
     """Count them by slice, given how many sends of each slice the event log has; the window is slice 0.
 
     Empty where no schedule with an end says what was due. A load of so many messages wants all of them: where it
@@ -35,15 +35,15 @@ def unsent(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, Unsent]:
         return {}
     if load.messages is not None:
         missing = max(0, load.messages - sum(sent.values()))
-        return {span.slice: Unsent(missing, missing) for span in trial.spans}
+        return {span.slice: UnsentCounts(missing, missing) for span in trial.spans}
     if load.duration_s is None:
         return {}
     late_ns = _LATE_IN_SLICE_NS if trial.sliced else _LATE_NS
     return {span.slice: _of_span(span, schedule, sent.get(span.slice, 0), late_ns) for span in trial.spans}
 
 
-def _of_span(span: SliceRecord, schedule: Schedule, sent: int, late_ns: int) -> Unsent:
+def _of_span(span: SliceRecord, schedule: Schedule, sent: int, late_ns: int) -> UnsentCounts:
     due_in_lead_in = schedule.due_before(span.start_ns - span.begun_ns)
     due = schedule.due_before(span.end_ns - span.begun_ns - late_ns)
     missing = max(0, due - sent)
-    return Unsent(missing, max(0, min(missing, due - due_in_lead_in)))
+    return UnsentCounts(missing, max(0, min(missing, due - due_in_lead_in)))
