@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from bench.analysis.exchange import omb, tidy
+from bench.analysis.exchange import omb, tidy_table
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import check_log
 from bench.analysis.log_validation import recorded
@@ -44,7 +44,7 @@ def export(run: Path, to: Path) -> list[Path]:
     earlier = _earlier(to, run.name)
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     trials = pq.read_table(table).to_pylist()
-    rows = tidy.rows(run.name, manifest, folder.settings, trials)
+    rows = tidy_table.rows(run.name, manifest, folder.settings, trials)
     made = _results(folder, str(manifest.get("scenario") or ""))
     for path in earlier:
         path.unlink()
