@@ -13,7 +13,7 @@ from bench.report.sections import (
     corrections,
     costs,
     delivery_account,
-    effective,
+    effective_settings,
     effects,
     expectation_figures,
     expectations,
@@ -63,7 +63,7 @@ _OUTCOME = (
     guarantees.SECTION,
     left_out_points.SECTION,
 )
-_METHOD = (method.SECTION, effective.SECTION, manifest.SECTION, corrections.SECTION)
+_METHOD = (method.SECTION, effective_settings.SECTION, manifest.SECTION, corrections.SECTION)
 
 
 def sections(*, broken: bool) -> tuple[Section, ...]:

@@ -30,7 +30,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
+class EffectiveSettings:
     """A system's settings by owner, and a trial whose file holds them whole."""
 
     system: str
@@ -39,12 +39,12 @@ class Effective:
     example: str
 
 
-def effective(results: Results, parts: Sequence[sweep.Part]) -> list[Effective]:
+def effective_settings(results: Results, parts: Sequence[sweep.Part]) -> list[EffectiveSettings]:
     """What was read back, by system; systems that told nothing are left out."""
     return [system_settings for part in parts if (system_settings := _of(results, part))]
 
 
-def _of(results: Results, part: sweep.Part) -> Effective | None:
+def _of(results: Results, part: sweep.Part) -> EffectiveSettings | None:
     trials = {
         number: trial
         for number, trial in results.trial_records.items()
@@ -57,7 +57,7 @@ def _of(results: Results, part: sweep.Part) -> Effective | None:
             owners.setdefault(owner, {}).setdefault(name, {}).setdefault(trial.case.name, set()).add(value)
     groups = tuple(_group(owner, settings) for owner, settings in owners.items())
     return (
-        Effective(part.system, part.title, groups, trial_document_path(results.run, min(trials)))
+        EffectiveSettings(part.system, part.title, groups, trial_document_path(results.run, min(trials)))
         if groups
         else None
     )
@@ -106,8 +106,8 @@ def _differing(by_case: Mapping[str, set[str]], distinct: set[str]) -> str:
     return f"{', '.join(sorted(distinct, key=sweep.natural))} by case"
 
 
-def _content(report: ReportInput) -> list[Effective]:
-    return effective(report.results, report.parts)
+def _content(report: ReportInput) -> list[EffectiveSettings]:
+    return effective_settings(report.results, report.parts)
 
 
 SECTION = Section("settings", "Settings read back", _content)
