@@ -13,10 +13,10 @@ from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.pulsar import admin, ready, topic_admin, topics
 from bench.systems.pulsar.admin import PulsarAdmin
-from bench.systems.pulsar.registered import ledger_ids
 from bench.systems.pulsar.rest_client import RestClient, hosts
 from bench.systems.pulsar.topic_admin import ledger_metadata
 from bench.systems.pulsar.topics import Quorums
+from bench.systems.pulsar.zookeeper_topics import ledger_ids
 
 TOPIC = Topic("trial-0007", 12, {"quorums": "3-2-2"})
 LEDGER = (
@@ -197,7 +197,7 @@ def administrator(owners: Sequence[str | None], recovery: Told, rest: Told | Non
         for number, address in enumerate((UP, FROZEN), 1)
     ]
     asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 2}), nodes)
-    asked._registered = SimpleNamespace(
+    asked._zookeeper = SimpleNamespace(
         owner=lambda _, number: owners[number], ledgers=lambda _, number: [10 + number, 20 + number]
     )
     asked._single = {UP: Told({}), FROZEN: Told(refused="")}
@@ -250,13 +250,13 @@ def test_nobody_can_tell_of_copies_before_zookeeper_told_of_ledgers() -> None:
         raise ClusterError("no ZooKeeper server answered")
 
     asked = administrator((UP, UP), Told([10]))
-    told = asked._registered.ledgers
-    asked._registered.ledgers = silent
+    told = asked._zookeeper.ledgers
+    asked._zookeeper.ledgers = silent
     assert asked.state(PAIR) == TopicState(False, None, None)
 
-    asked._registered.ledgers = told
+    asked._zookeeper.ledgers = told
     asked.state(PAIR)
-    asked._registered.ledgers = silent
+    asked._zookeeper.ledgers = silent
     assert asked.state(PAIR) == TopicState(False, True, None)
 
 

@@ -19,9 +19,9 @@ from bench.systems.pulsar.describe import SHOWN_SETTINGS, node_settings, session
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
 from bench.systems.pulsar.ready import leads
-from bench.systems.pulsar.registered import Registered
 from bench.systems.pulsar.rest_client import UNDER_REPLICATED, RestClient, hosts
 from bench.systems.pulsar.topic_admin import Placed, TopicAdmin, namespace_path
+from bench.systems.pulsar.zookeeper_topics import ZooKeeperTopics
 
 _AT_ONCE = 8
 _ATTEMPTS = 5
@@ -38,7 +38,7 @@ class PulsarAdmin:
         self._brokers = of_role(nodes, BROKER)
         self._rest_client = RestClient(hosts(self._brokers))
         self._single = {node.address: RestClient(hosts([node]), answer_s=_LOOK_S) for node in self._brokers}
-        self._registered = Registered(of_role(nodes, ZOOKEEPER))
+        self._zookeeper = ZooKeeperTopics(of_role(nodes, ZOOKEEPER))
         self._recovery = RestClient(hosts(of_role(nodes, BOOKIE)), answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
         self._topics = TopicAdmin(self._rest_client, self._name)
@@ -96,7 +96,7 @@ class PulsarAdmin:
         word, _, number = part.partition(" of ")
         partition = int(number or 0)
         if word == "owner":
-            host = self._registered.owner(topic, partition)
+            host = self._zookeeper.owner(topic, partition)
             return [self._name(host) if host else self._topics.owner(topic, partition)]
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
@@ -104,7 +104,7 @@ class PulsarAdmin:
             answer = self._recovery.ask("Asking for the auditor", "GET", "api/v1/autorecovery/who_is_auditor")
             return [self._name(groups[0]) for groups in re.findall(r"((\d+\.){3}\d+)", str(answer))[:1]]
         if word == "oldest bookie":
-            ledgers = self._registered.ledgers(topic, partition)
+            ledgers = self._zookeeper.ledgers(topic, partition)
             return self._segments(ledgers[0])[0][1][:1] if ledgers else []
         return self._topics.bookies(word, topic, partition)
 
@@ -113,10 +113,10 @@ class PulsarAdmin:
         partitions: list[dict[str, object]] = []
         for number in range(topic.partitions):
             try:
-                host = self._registered.owner(topic, number)
+                host = self._zookeeper.owner(topic, number)
                 ledgers = [
                     {"ledger": ledger, "segments": self._segments(ledger)}
-                    for ledger in self._registered.ledgers(topic, number)
+                    for ledger in self._zookeeper.ledgers(topic, number)
                 ]
             except ClusterError:
                 continue
@@ -145,8 +145,8 @@ class PulsarAdmin:
         """Whether a partition has an owner, which answers within seconds."""
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats"
         try:
-            self._ledgers[number] = set(self._registered.ledgers(topic, number))
-            host = self._registered.owner(topic, number)
+            self._ledgers[number] = set(self._zookeeper.ledgers(topic, number))
+            host = self._zookeeper.owner(topic, number)
             if host is not None:
                 self._single[host].ask("Loading", "GET", path)
         except ClusterError:
@@ -212,7 +212,7 @@ class PulsarAdmin:
         return draining.drain(
             bookie,
             other_bookies,
-            lambda: [ledger for number in numbers for ledger in self._registered.ledgers(topic, number)[-1:]],
+            lambda: [ledger for number in numbers for ledger in self._zookeeper.ledgers(topic, number)[-1:]],
         )
 
     def lift_expiry(self, topic: Topic) -> None:
@@ -275,7 +275,7 @@ class PulsarAdmin:
         """See protocols.Admin."""
         for rest_client in (self._rest_client, *self._single.values(), self._recovery):
             rest_client.close()
-        self._registered.close()
+        self._zookeeper.close()
 
 
 def _require_group(topic: Topic, partitions: Sequence[Placed], group_nodes: Sequence[Node]) -> None:

@@ -27,7 +27,7 @@ _LEDGER_INFO, _LEDGER_ID = 1, 1
 """Field numbers of MLDataFormats.proto: ManagedLedgerInfo.ledgerInfo, LedgerInfo.ledgerId."""
 
 
-class Registered:
+class ZooKeeperTopics:
     """Reads what is registered. Connects with the first question; close it after use."""
 
     def __init__(self, zookeepers: Sequence[Node]) -> None:

@@ -9,13 +9,13 @@ import pytest
 from kazoo.exceptions import NoNodeError
 
 from bench.model import Topic
-from bench.systems.pulsar.registered import Registered
+from bench.systems.pulsar.zookeeper_topics import ZooKeeperTopics
 
 TOPIC = Topic("owned", 1, {})
 WHOLE = "0x00000000_0xffffffff"
 
 
-class Held(Registered):
+class Held(ZooKeeperTopics):
     """ZooKeeper with these znodes; each is below a folder that lists it."""
 
     def __init__(self, znodes: Mapping[str, Mapping[str, object]]) -> None:
