@@ -11,7 +11,7 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
-from bench.systems.pulsar import admin, ready, topic_admin, topics
+from bench.systems.pulsar import admin, readiness, topic_admin, topics
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.rest_client import RestClient, hosts
 from bench.systems.pulsar.topic_admin import ledger_metadata
@@ -158,7 +158,7 @@ def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pyt
     ]
     modes = {"zookeeper-1": "Mode: follower\n", "zookeeper-2": "", "zookeeper-3": "Mode: leader\n"}
     monkeypatch.setattr(
-        ready, "four_letter_word", lambda node, word: modes[node.name] if word == "srvr" else ""
+        readiness, "four_letter_word", lambda node, word: modes[node.name] if word == "srvr" else ""
     )
     asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 3}), nodes)
     asked._recovery = Told("Auditor: 10.0.1.2/10.0.1.2:3181")

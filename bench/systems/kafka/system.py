@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.kafka import config, full_read, hints, members, metrics, nodes, processor, ready, settings
+from bench.systems.kafka import (
+    config,
+    full_read,
+    hints,
+    members,
+    metrics,
+    nodes,
+    processor,
+    readiness,
+    settings,
+)
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
 from bench.systems.kafka.external import ExternalKafka
@@ -43,7 +53,7 @@ class Kafka:
 
     def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:  # noqa: ARG002
         """See protocols.System."""
-        ready.await_ready(nodes, alive)
+        readiness.await_ready(nodes, alive)
 
     def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""

@@ -18,7 +18,7 @@ from bench.systems.pulsar import bookie_groups, draining, topics
 from bench.systems.pulsar.describe import SHOWN_SETTINGS, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
-from bench.systems.pulsar.ready import leads
+from bench.systems.pulsar.readiness import leads
 from bench.systems.pulsar.rest_client import UNDER_REPLICATED, RestClient, hosts
 from bench.systems.pulsar.topic_admin import Placed, TopicAdmin, namespace_path
 from bench.systems.pulsar.zookeeper_topics import ZooKeeperTopics

@@ -15,7 +15,7 @@ from bench.errors import ClusterError
 from bench.model import Node, of_role
 from bench.systems.pulsar.config import read_properties
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, config_file, web
-from bench.systems.pulsar.ready import four_letter_word
+from bench.systems.pulsar.readiness import four_letter_word
 
 SHOWN_SETTINGS: Mapping[str, Sequence[str]] = {
     BROKER: (

@@ -16,7 +16,7 @@ from bench.systems.pulsar import (
     metrics,
     nodes,
     processor,
-    ready,
+    readiness,
     settings,
 )
 from bench.systems.pulsar.admin import PulsarAdmin
@@ -55,7 +55,7 @@ class Pulsar:
 
     def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:  # noqa: ARG002
         """See protocols.System."""
-        ready.await_ready(nodes, alive)
+        readiness.await_ready(nodes, alive)
 
     def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
