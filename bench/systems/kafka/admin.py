@@ -15,8 +15,8 @@ from bench.model import Cluster, Node, Topic, TopicState, of_role
 from bench.systems.draining import Drained
 from bench.systems.kafka import reassign, topic_admin, topics
 from bench.systems.kafka.config import copies
-from bench.systems.kafka.describe import active_controller, node_settings
 from bench.systems.kafka.features import FEATURES, finalized
+from bench.systems.kafka.live_settings import active_controller, node_settings
 from bench.systems.kafka.nodes import (
     BROKER,
     CONTROLLER,

@@ -15,7 +15,7 @@ from bench.systems.processing import PROCESSOR
 from bench.systems.properties import live
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import bookie_groups, draining, topics
-from bench.systems.pulsar.describe import SHOWN_SETTINGS, node_settings, sessions_ms
+from bench.systems.pulsar.live_settings import SHOWN_SETTINGS, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
 from bench.systems.pulsar.readiness import leads

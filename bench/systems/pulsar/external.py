@@ -23,7 +23,7 @@ from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.credentials import client_arguments, mistakes
-from bench.systems.pulsar.describe import SHOWN_SETTINGS
+from bench.systems.pulsar.live_settings import SHOWN_SETTINGS
 from bench.systems.pulsar.metadata import TENANT
 from bench.systems.pulsar.nodes import BOOKIE, BROKER
 from bench.systems.pulsar.rest_client import Host, RestClient

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.model import Node
-from bench.systems.pulsar import describe
+from bench.systems.pulsar import live_settings
 
 BROKER = Node("broker-1", "broker", "10.99.2.31", (), Path(), Path(), (6650, 8080), 0)
 
@@ -19,7 +19,9 @@ BROKER = Node("broker-1", "broker", "10.99.2.31", (), Path(), Path(), (6650, 808
 def test_a_value_has_no_optional_around_it(
     monkeypatch: pytest.MonkeyPatch, shown: object, value: str
 ) -> None:
-    monkeypatch.setattr(describe, "_file", lambda _: {})
-    monkeypatch.setattr(describe, "_json", lambda _, __: {"loadBalancerOverrideBrokerNicSpeedGbps": shown})
+    monkeypatch.setattr(live_settings, "_file", lambda _: {})
+    monkeypatch.setattr(
+        live_settings, "_json", lambda _, __: {"loadBalancerOverrideBrokerNicSpeedGbps": shown}
+    )
 
-    assert describe.node_settings(BROKER) == {"loadBalancerOverrideBrokerNicSpeedGbps": value}
+    assert live_settings.node_settings(BROKER) == {"loadBalancerOverrideBrokerNicSpeedGbps": value}
