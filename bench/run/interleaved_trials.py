@@ -80,7 +80,7 @@ def growth(earlier_acks: Mapping[int, int], later_acks: Mapping[int, int]) -> fl
     )
 
 
-class Interleaved:
+class InterleavedTrials:
     """Measures trials on clusters that run side by side, one loaded at a time."""
 
     def __init__(self, testbeds: Mapping[str, Testbed], seed: int, settling_s: float) -> None:

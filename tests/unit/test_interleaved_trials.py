@@ -14,9 +14,9 @@ from bench.errors import LoadError
 from bench.load.results import ReadResult, SendCounts, SliceResult
 from bench.model import Case, Cluster, Load, Pacing, Topic, Trial
 from bench.records.trial import ClientRecord, DiskRecord, SpanRecord, TrialRecord
-from bench.run import interleaved
+from bench.run import interleaved_trials
 from bench.run.folder import RunFolder, create
-from bench.run.interleaved import Interleaved, growth
+from bench.run.interleaved_trials import InterleavedTrials, growth
 
 CYCLES = 10
 
@@ -166,8 +166,8 @@ class Servers:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    monkeypatch.setattr(interleaved, "probe", dict)
-    monkeypatch.setattr(interleaved, "line_ns", lambda: 3)
+    monkeypatch.setattr(interleaved_trials, "probe", dict)
+    monkeypatch.setattr(interleaved_trials, "line_ns", lambda: 3)
     return create(tmp_path, "test", "quick")
 
 
@@ -179,7 +179,7 @@ def measure(
     def finished(trial: Trial, record: TrialRecord) -> None:
         documents[trial.number] = record.model_dump()
 
-    reason = Interleaved({"00-memory": servers}, 7, settling_s).run(
+    reason = InterleavedTrials({"00-memory": servers}, 7, settling_s).run(
         left, lambda trial: lambda figures: None, finished
     )
     return reason, left, documents
@@ -277,7 +277,7 @@ def test_clusters_side_by_side_are_loaded_one_at_a_time_in_one_order(folder: Run
     documents: dict[int, dict[str, Any]] = {}
     testbeds: Any = {"00-kafka": kafka, "01-pulsar": pulsar}
 
-    reason = Interleaved(testbeds, 7, 0).run(
+    reason = InterleavedTrials(testbeds, 7, 0).run(
         list(trials),
         lambda trial: lambda figures: None,
         lambda trial, record: documents.update({trial.number: record.model_dump()}),
