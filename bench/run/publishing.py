@@ -38,7 +38,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     one.
     """
     from bench.report import other_runs  # noqa: PLC0415 - pandas loads only when something is published
-    from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report.pages import family, published_reports  # noqa: PLC0415 - what draws loads only when something is drawn
 
     came = {_publish(run.path, to) for run in runs}
     showing = list(other_runs.unbroken(to))
@@ -50,7 +50,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     for name, scenarios in scenarios_by_family.items():
         if (to / f"family-{name}").is_dir():
             family.write(name, scenarios, to)
-    return published.write(to, scenarios_by_family)
+    return published_reports.write(to, scenarios_by_family)
 
 
 def _publish(run: Path, to: Path) -> Path:

@@ -150,7 +150,7 @@ def render(folder: Path, families: Mapping[str, Sequence[str]]) -> str:
     }
     front = front_page()
     return templates.page(
-        "published.html.j2",
+        "published_reports.html.j2",
         {
             "topics": list(_topics(front, reports)),
             "chapters": list(_chapters(folder, families, reports)),
