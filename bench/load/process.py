@@ -40,7 +40,7 @@ def no_check() -> None:
 
 
 class TakesCommands(Protocol):
-    """What carries out commands: one load process, or several as one (distributed.py)."""
+    """What carries out commands: one load process, or several as one (distributed_load.py)."""
 
     def call(
         self,

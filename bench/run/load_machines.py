@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.errors import SetupError
 from bench.load.agent import address_of, read_token
 from bench.load.clock_correction import correct
-from bench.load.distributed import DistributedConsumers, DistributedProducers, LoadProcess, log_sources
+from bench.load.distributed_load import DistributedConsumers, DistributedProducers, LoadProcess, log_sources
 from bench.load.joined_agents import Invitation, joined
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, TakesCommands, WorkerProcess
 from bench.run.manifest import suite

@@ -15,7 +15,7 @@ import pytest
 from bench.errors import LoadError, MissingAgentsError, SetupError
 from bench.load.agent import Wire, address_of, introduce, read_token
 from bench.load.commands import Close, Drain, Finish, Held, Open, Produce, RunSlice, Subscribe, Verify
-from bench.load.distributed import DistributedConsumers, DistributedProducers, LoadProcess, split
+from bench.load.distributed_load import DistributedConsumers, DistributedProducers, LoadProcess, split
 from bench.load.joined_agents import Invitation, joined
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import NANOS, Cluster, Load, Pacing, Topic
