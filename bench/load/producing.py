@@ -13,7 +13,7 @@ from gevent.event import Event
 
 from bench.errors import LoadError
 from bench.load.commands import Close, Open, Produce, Run, RunSlice
-from bench.load.live import LiveView
+from bench.load.live_view import LiveView
 from bench.load.payload import encoder
 from bench.load.progress import Progress
 from bench.load.recorder import SendRecorder
