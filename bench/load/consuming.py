@@ -14,7 +14,7 @@ from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
-from bench.native import spare_collector
+from bench.native_threads import spare_collector
 from bench.systems import membership
 from bench.systems.protocols import Consumer, Received, System
 

@@ -21,7 +21,7 @@ from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
 from bench.load.vitals import Vitals
 from bench.model import NANOS, Load, Outcome
-from bench.native import NativeThread, new_queue, spare_collector
+from bench.native_threads import NativeThread, new_queue, spare_collector
 from bench.pacing import Schedule
 from bench.systems.protocols import Producers, System
 

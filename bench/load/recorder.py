@@ -19,7 +19,7 @@ from bench.load.received_messages import ReceivedMessages
 from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
 from bench.load.writer import ParquetWriter
 from bench.model import Outcome
-from bench.native import new_lock, sleep
+from bench.native_threads import new_lock, sleep
 from bench.systems.protocols import Done, Received
 
 CHUNK_ROWS = 65_536

@@ -12,7 +12,7 @@ from bench.errors import LoadError
 from bench.load.payload import Encode
 from bench.load.recorder import SendLine, SendRecorder
 from bench.model import NANOS, Outcome
-from bench.native import Gate, sleep
+from bench.native_threads import Gate, sleep
 from bench.pacing import Schedule
 from bench.systems.protocols import NOT_GIVEN, Done, Producer
 

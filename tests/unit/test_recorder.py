@@ -12,7 +12,7 @@ from bench.load.recorder import FOREIGN, ReceiveRecorder, SendRecorder
 from bench.load.schemas import RECEIVES, SENDS
 from bench.load.tally import rounded_ms, tally
 from bench.model import Outcome
-from bench.native import NativeThread
+from bench.native_threads import NativeThread
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 OK = Done(Outcome.OK, None, 3, 7, 11, 2)

@@ -16,7 +16,7 @@ from bench.load.payload import encoder
 from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.model import Outcome, Pacing
-from bench.native import NativeThread
+from bench.native_threads import NativeThread
 from bench.pacing import Schedule
 from bench.systems.protocols import Done
 
