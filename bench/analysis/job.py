@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from bench import durable
+from bench import durable_files
 from bench.analysis import case_tables, tables
 from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
@@ -106,7 +106,7 @@ def analyse(run: Path) -> None:
     with spark_session(files.rows) as spark, _readable_errors(run), files.opened(spark) as log:
         _fit_tasks(spark, files.rows)
         measured = _measure(spark, folder, log)
-    with durable.replacing_folder(run / "results") as fresh:
+    with durable_files.replacing_folder(run / "results") as fresh:
         _write(fresh, folder, measured, began)
 
 

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from bench import durable
+from bench import durable_files
 from bench.backends import artifacts, sandbox
 from bench.backends.process import ProcessBackend
 from bench.errors import BenchError, SetupError
@@ -104,7 +104,7 @@ def _keep(made: Path, target: Path) -> None:
     if not made.is_file():
         raise SetupError(f"the {made.stem} ended without writing its class-data archive")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with durable.replacing(target) as hidden:
+    with durable_files.replacing(target) as hidden:
         hidden.write_bytes(made.read_bytes())
 
 

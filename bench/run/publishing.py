@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import durable, places
+from bench import durable_files, places
 from bench.errors import BenchError, OutdatedError
 from bench.run.folder import RunFolder
 from bench.scenario import families
@@ -69,7 +69,7 @@ def _publish(run: Path, to: Path) -> Path:
         compact_run.compact(fresh)
         _write_report(fresh)
         _check_size(fresh, run)
-        durable.swap(fresh, place)
+        durable_files.swap(fresh, place)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return place

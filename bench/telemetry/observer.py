@@ -14,7 +14,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import durable
+from bench import durable_files
 from bench.model import NANOS, Node
 from bench.systems.server_metrics import Scrape
 from bench.telemetry import host
@@ -139,7 +139,7 @@ def write_samples(file: Path, samples: Iterable[tuple[Sample, int]]) -> None:
     columns = zip(*((*sample, number) for sample, number in sorted(samples)), strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, SAMPLES.types, strict=True)]
     file.parent.mkdir(parents=True, exist_ok=True)
-    with durable.replacing(file) as hidden:
+    with durable_files.replacing(file) as hidden:
         pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
 
 

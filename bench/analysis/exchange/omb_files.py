@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bench import durable
+from bench import durable_files
 from bench.analysis import tables
 from bench.analysis.cases import case_rows
 from bench.analysis.exchange.omb import PERIOD_S, PERIODS
@@ -130,7 +130,7 @@ def write(imported: Imported, run: Path) -> None:
         tables.write_json(trial, "trial", document)
     rounds = 1 + max(document["round"] for document in imported.documents)
     tables.write_json(run, "plan", {"format": 1, "swept": {}, "trials": [], "left_out": [], "rounds": rounds})
-    with durable.replacing_folder(run / "results") as fresh:
+    with durable_files.replacing_folder(run / "results") as fresh:
         trials = [TrialRecord.model_validate(document) for document in imported.documents]
         _write(fresh, trials, imported.rows)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import durable, numbers
+from bench import durable_files, numbers
 from bench.errors import OutdatedError
 from bench.report import other_runs, results, templates
 from bench.report.answer.model import Answer, Finding
@@ -137,7 +137,7 @@ def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
     Raises ReportError where a run's results, the questions or the corrections cannot be read.
     """
     index = folder / "index.html"
-    with durable.replacing(index) as hidden:
+    with durable_files.replacing(index) as hidden:
         hidden.write_text(render(folder, families), encoding="utf-8")
     return index
 

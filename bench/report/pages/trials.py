@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bench import durable, numbers
+from bench import durable_files, numbers
 from bench.records.trial import CheckRecord, TrialRecord
 from bench.report import fonts, results, style, templates
 from bench.report.figures import Drawing, trial_figure
@@ -66,7 +66,7 @@ def write(run: Path) -> None:
     order = sorted(int(trial) for trial in run_results.trials["trial"])
     faces = fonts.faces(string.printable + _BEYOND)
     css = f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}"
-    with durable.replacing_folder(run / PAGES) as fresh, style.drawing():
+    with durable_files.replacing_folder(run / PAGES) as fresh, style.drawing():
         (fresh / "style.css").write_text(css, encoding="utf-8")
         for trial in order:
             row = run_results.trials[run_results.trials["trial"] == trial].iloc[0]
