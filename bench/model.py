@@ -93,7 +93,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CaseComparison:
     """One case in two runs. `ratio` is the second run's value over the first's, with its 95 % interval.
 
     `trials` are the valid ones of both. Without values in one of them only the names are there. `reason` says why a

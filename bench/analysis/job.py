@@ -35,7 +35,7 @@ from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.held_cpu import held_cpu, held_machine
 from bench.analysis.resources.predictions import prediction_rows
-from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.telemetry import NodeFigure
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
 from bench.analysis.speed.holds import (
@@ -54,30 +54,30 @@ from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent_counts import UnsentCounts, unsent_counts
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
-from bench.analysis.trials import Counted, clocks_suffice, trial_row
+from bench.analysis.trials import TrialCounts, clocks_suffice, trial_row
 from bench.analysis.verdicts import run_verdicts
 from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.analysis.window import last_ends, windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
 from bench.model import EMULATED_FSYNC
-from bench.records.trial import Held, TrialRecord
+from bench.records.trial import HoldKey, TrialRecord
 
-_Counted = TypeVar("_Counted", Tally, Used)
+_Record = TypeVar("_Record", Tally, NodeFigure)
 _ROWS_PER_TASK = 400_000
 """Small enough that a task's share of the heap holds its rows, so that little is spilled."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measurements:
     """What Spark has made of the event log: all that the tables are written from."""
 
-    counted: Counted
+    counted: TrialCounts
     timeline: list[dict[str, object]]
     slices: list[dict[str, object]]
-    holds: dict[Held, Hold]
-    hold_times: dict[Held, HoldTimes]
-    held_cpu: dict[Held, dict[str, float]]
+    holds: dict[HoldKey, Hold]
+    hold_times: dict[HoldKey, HoldTimes]
+    held_cpu: dict[HoldKey, dict[str, float]]
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
@@ -123,7 +123,7 @@ def _readable_errors(run: Path) -> Iterator[None]:
         ) from error
 
 
-def _measure(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
+def _measure(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
     """Run all Spark jobs. Every job looks at all trials at once."""
     try:
         return _jobs(spark, folder, log)
@@ -136,7 +136,7 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", max(2 * cores, rows // _ROWS_PER_TASK))
 
 
-def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
+def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
     records_by_trial = recorded(log.sends, folder.trials)
     first_ns = {trial: record.first_ns for trial, record in records_by_trial.items()}
     any_sliced = any(trial.sliced for trial in folder.trials)
@@ -162,7 +162,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
     sends_held = held_sends(spark, log, folder.trials)
     held = holds_of(sends_held, folder.trials)
-    counted = Counted(
+    counted = TrialCounts(
         logged=log.recorded,
         recorded=records_by_trial,
         tallies=by_trial,
@@ -184,7 +184,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     complete_trials = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(all_messages, log, verify, complete_trials)] if _any(counted, OFFENCES) else []
     parts += [displaced(late)] if counted.out_of_order else []
-    return _Measured(
+    return _Measurements(
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
@@ -215,8 +215,8 @@ def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[i
     return {trial: slices for trial, slices in counts.items() if slices}
 
 
-def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
-    by_trial: dict[int, list[_Counted]] = {}
+def _by_trial(rows: Iterable[_Record]) -> dict[int, list[_Record]]:
+    by_trial: dict[int, list[_Record]] = {}
     for row in rows:
         by_trial.setdefault(row.trial, []).append(row)
     return by_trial
@@ -233,12 +233,12 @@ def _merged(
     return rows
 
 
-def _any(counted: Counted, kinds: Sequence[str]) -> bool:
+def _any(counted: TrialCounts, kinds: Sequence[str]) -> bool:
     """Whether a second look at the messages can find any of some kinds at all."""
     return any(account.get(kind) for account in counted.accounts.values() for kind in kinds)
 
 
-def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) -> None:
+def _write(results: Path, folder: RunFolder, measured: _Measurements, began: float) -> None:
     settings = folder.settings
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for trial, row in zip(folder.trials, trials, strict=True):
@@ -271,7 +271,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
 
 
 def _write_capacities(
-    results: Path, folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measured
+    results: Path, folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measurements
 ) -> None:
     """Write the tables of searches for capacities."""
     valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
@@ -283,12 +283,12 @@ def _write_capacities(
     tables.write_rows(results, "predictions", predictions)
 
 
-def _use(counted: Counted) -> Iterator[dict[str, object]]:
+def _use(counted: TrialCounts) -> Iterator[dict[str, object]]:
     for trial, rows in sorted(counted.used.items()):
         yield from ({"trial": trial} | row for row in use_by_role(rows))
 
 
-def _curves(trials: Iterable[TrialRecord], counted: Counted) -> Iterator[dict[str, object]]:
+def _curves(trials: Iterable[TrialRecord], counted: TrialCounts) -> Iterator[dict[str, object]]:
     """Yield the rows of `percentiles`, without end-to-end times that the error of two clocks would decide."""
     clock_errors_ns = {trial.trial: trial.clock_error_ns for trial in trials}
     order = sorted(counted.distributions, key=lambda key: (key[0], MEASURES.index(key[1])))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from bench.backends import ports
-from bench.backends.supervision import Back, Noted
+from bench.backends.supervision import EndListener, RestartListener
 from bench.errors import FaultError
 from bench.model import Node, Settings
 
@@ -43,7 +43,7 @@ class ExternalBackend:
         """See backend.Backend: there are no nodes."""
 
     @contextmanager
-    def supervised(self, noted: Noted, back: Back | None = None) -> Iterator[None]:  # noqa: ARG002
+    def supervised(self, noted: EndListener, back: RestartListener | None = None) -> Iterator[None]:  # noqa: ARG002
         """See backend.Backend: nobody starts its nodes again."""
         yield
 

@@ -16,7 +16,7 @@ from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
 from bench.native_threads import spare_collector
 from bench.systems import membership
-from bench.systems.protocols import Consumer, Received, System
+from bench.systems.protocols import Consumer, ReceivedMessage, System
 
 _RECEIVE_S = 0.1
 _HAND_OVER_NS = NANOS // 10
@@ -93,7 +93,7 @@ class LiveConsumer:
             else:
                 self.recorder.add(batch)
 
-    def _work_on(self, batch: Sequence[Received]) -> None:
+    def _work_on(self, batch: Sequence[ReceivedMessage]) -> None:
         """Take messages one after the other, each as received when its turn comes; what is not taken comes again."""
         for message in batch:
             if self._ending.is_set():
@@ -232,7 +232,7 @@ class _ReadProgress:
         self._received = 0
         self._first_ns: int | None = None
         self._last_ns = time.monotonic_ns()
-        self._at: dict[int, Received] = {}
+        self._at: dict[int, ReceivedMessage] = {}
         self._stalls: list[dict[str, Any]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="read-progress", daemon=True)
@@ -245,7 +245,7 @@ class _ReadProgress:
         self._over.set()
         self._thread.join()
 
-    def add(self, batch: Sequence[Received]) -> None:
+    def add(self, batch: Sequence[ReceivedMessage]) -> None:
         """Take what was read, in its order."""
         if batch and self._first_ns is None:
             self._first_ns = batch[0].received_ns

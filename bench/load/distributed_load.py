@@ -132,7 +132,7 @@ class _Shares:
             share.process.fetch(folder)
 
 
-class _Distributed(ABC):
+class _ProcessGroup(ABC):
     """The processes of one kind: they take commands as one process would."""
 
     def call(
@@ -150,7 +150,7 @@ class _Distributed(ABC):
         """Carry a command out. Raises LoadError for one of another kind, too."""
 
 
-class DistributedProducers(_Distributed):
+class DistributedProducers(_ProcessGroup):
     """The producers of each trial, over several processes. It takes commands as their one process would."""
 
     def __init__(self, processes: Sequence[LoadProcess]) -> None:
@@ -200,7 +200,7 @@ class DistributedProducers(_Distributed):
         return {name: sum(answer[name] for answer in answers) for name in answers[0]}
 
 
-class DistributedConsumers(_Distributed):
+class DistributedConsumers(_ProcessGroup):
     """The live consumers of each trial, over several processes. It takes commands as their one process would."""
 
     def __init__(self, processes: Sequence[LoadProcess], reader: CommandChannel | None = None) -> None:

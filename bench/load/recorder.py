@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.load.payload import join_headers, of_trial, split_headers
-from bench.load.received_messages import ReceivedMessages
+from bench.load.received_messages import DistinctMessages
 from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
 from bench.load.writer import ParquetWriter
 from bench.model import Outcome
 from bench.native_threads import new_lock, sleep
-from bench.systems.protocols import Done, Received
+from bench.systems.protocols import ReceivedMessage, SendResult
 
 CHUNK_ROWS = 65_536
 FOREIGN = -1
@@ -147,7 +147,7 @@ class SendLine:
         self._lock = new_lock()
 
     def record(  # noqa: PLR0913, PLR0917 - the hot path takes plain integers
-        self, producer: int, sequence: int, due_ns: int, sent_ns: int, done_ns: int, done: Done
+        self, producer: int, sequence: int, due_ns: int, sent_ns: int, done_ns: int, done: SendResult
     ) -> None:
         """Record a send that is over; `done_ns` is NOT_GIVEN for one that the client never told about."""
         outcome, error, partition, ledger, entry, batch_index = done
@@ -220,12 +220,12 @@ class ReceiveRecorder:
         """
         self.received = 0
         self.last_ns = 0
-        self._came = ReceivedMessages()
+        self._came = DistinctMessages()
         self._stage = stage
         self._consumer = consumer
         self._run = run
         self._trial = trial
-        self._pending: list[Received] = []
+        self._pending: list[ReceivedMessage] = []
         self._parts: list[Columns] = []
         self._rows = 0
         self._writer = ParquetWriter(folder, f"{stage}-{consumer}-{os.getpid()}", RECEIVES, self._table)
@@ -235,7 +235,7 @@ class ReceiveRecorder:
         """How many different messages of this trial came; what is not handed over yet is missing."""
         return self._came.count
 
-    def add(self, batch: Sequence[Received]) -> None:
+    def add(self, batch: Sequence[ReceivedMessage]) -> None:
         """Record a batch."""
         if not batch:
             return

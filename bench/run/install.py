@@ -21,7 +21,7 @@ from bench.model import Cluster, Jit, Node, Topic
 from bench.run import wiring
 from bench.systems.description import Installation
 from bench.systems.java import archiving
-from bench.systems.protocols import Done
+from bench.systems.protocols import SendResult
 from bench.systems.registry import INSTALLED, describe
 
 _MESSAGES = 200
@@ -87,7 +87,7 @@ def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
     endpoint = side.endpoint(nodes)
     producers = side.producers(endpoint, topic, {}, 1, _MESSAGES)
     (producer,) = producers.clients
-    over: list[Done] = []
+    over: list[SendResult] = []
     for _ in range(_MESSAGES):
         producer.send(bytes(1000), over.append)
     while len(over) < _MESSAGES:

@@ -36,7 +36,7 @@ from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
 _FEWEST_CYCLES = 2
 
-Finished = Callable[[Trial, TrialRecord], None]
+FinishListener = Callable[[Trial, TrialRecord], None]
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class InterleavedTrials:
         self._settling_s = settling_s
         self._machine = MachineRecord()
 
-    def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: Finished) -> str | None:
+    def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: FinishListener) -> str | None:
         """Measure all trials of `left` and take each out once it is stored; return why that broke off, if it did.
 
         Then the trial at which it broke off is stored as failed; what the others had measured so far is not kept, and

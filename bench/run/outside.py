@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bench import numbers
 from bench.backends import sandbox
-from bench.backends.sandbox import Shared
+from bench.backends.sandbox import SharedNamespaces
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import DOCKER, PROCESS, Verdict
 from bench.run import containers, estimate, external, fault_check, machine_lock, preflight, stored_runs
@@ -238,10 +238,10 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
     return 0
 
 
-def _shared(run_plan: Plan) -> Shared:
+def _shared(run_plan: Plan) -> SharedNamespaces:
     if run_plan.backend == DOCKER:
-        return Shared.EVERYTHING
-    return Shared.NETWORK if run_plan.external else Shared.NOTHING
+        return SharedNamespaces.EVERYTHING
+    return SharedNamespaces.NETWORK if run_plan.external else SharedNamespaces.NOTHING
 
 
 def _without_valid_trial(folder: RunFolder) -> list[str]:

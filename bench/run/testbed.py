@@ -18,9 +18,9 @@ from bench.load.commands import (
     Command,
     Drain,
     Finish,
-    Held,
     Open,
     Produce,
+    RateHold,
     RunSlice,
     Subscribe,
     Verify,
@@ -34,7 +34,7 @@ from bench.run.load_machines import LoadProcesses
 from bench.systems import endpoint as endpoints
 from bench.systems.external import ExternalAdmin
 from bench.systems.registry import describe
-from bench.telemetry import Sampler, SliceSampler, Watched
+from bench.telemetry import Sampler, SliceSampler, WatchedProcesses
 
 _SILENCE_S = 90.0
 _SUBSCRIBE_S = 60.0
@@ -88,8 +88,8 @@ class Testbed:
         """Return the process ids of servers and load processes."""
         return [*self.cluster.backend.pids().values(), *self.load.pids.values()]
 
-    def _watched(self, beside: Sequence[Testbed] = ()) -> Watched:
-        return Watched(
+    def _watched(self, beside: Sequence[Testbed] = ()) -> WatchedProcesses:
+        return WatchedProcesses(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
             scrapes=self.cluster.scrapes,
@@ -158,7 +158,7 @@ class Testbed:
         """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""
         return self._slice(RunSlice(trial=trial.number, number=number), live)
 
-    def hold(self, trial: Trial, number: int, held: Held, live: Live) -> SliceResult:
+    def hold(self, trial: Trial, number: int, held: RateHold, live: Live) -> SliceResult:
         """Load an open trial at a constant rate as slice `number`; its log is on disk then.
 
         Raises LoadError, NodeDiedError.

@@ -35,7 +35,7 @@ _FREE_FORM = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedScenario:
     """A scenario as one profile has it, with the document it came from (for lines in later errors)."""
 
     file: Path
@@ -65,7 +65,7 @@ class Loaded:
         return (*start, owner, name)
 
 
-def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -> Loaded:
+def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -> LoadedScenario:
     """Read and check a scenario as `profile` has it, with `key=value` overrides laid on top.
 
     Raises ScenarioError naming file, line, key, what is allowed and the nearest name.
@@ -88,7 +88,7 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
         raise error_at(
             document, ("name",), f"name is {scenario.name!r}, the file's is {file.stem!r}; make them one"
         )
-    return Loaded(file, profile, scenario, document, tuple(overrides))
+    return LoadedScenario(file, profile, scenario, document, tuple(overrides))
 
 
 def resolved(file: Path) -> YamlDocument:

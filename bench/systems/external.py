@@ -8,7 +8,7 @@ from typing import Protocol
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Settings, Topic, TopicState
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.protocols import Admin
 
 CONNECT_S = 15.0
@@ -102,7 +102,7 @@ class ExternalAdmin:
         """See protocols.Admin. Raises ClusterError."""
         raise ClusterError(f"Spreading {topic.name}: nothing is moved on an external cluster.")
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002
         """See protocols.Admin. Raises ClusterError."""
         raise ClusterError(f"Draining {node}: nothing is moved on an external cluster.")
 

@@ -30,7 +30,7 @@ _CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_ba
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedProcesses:
     """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`.
 
     `neighbours` are processes of clusters beside this one: what they take is other work. `data` are the folders of
@@ -60,7 +60,7 @@ class Sample(NamedTuple):
 class Observer:
     """Looks at processes and the machine, and asks servers for their figures; a context manager."""
 
-    def __init__(self, watched: Watched, keep: Callable[[list[Sample]], None]) -> None:
+    def __init__(self, watched: WatchedProcesses, keep: Callable[[list[Sample]], None]) -> None:
         """Hand samples to `keep`; answers of servers come from threads of its own."""
         self._watched = watched
         self._keep = keep

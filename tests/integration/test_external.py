@@ -489,6 +489,6 @@ def refused(file: Path, said: str) -> None:
 
 
 def test_a_run_shares_the_network_of_the_machine(in_sandbox: None) -> None:
-    command = sandbox.command(["readlink", "/proc/self/ns/net"], sandbox.Shared.NETWORK)
+    command = sandbox.command(["readlink", "/proc/self/ns/net"], sandbox.SharedNamespaces.NETWORK)
 
     assert str(Path("/proc/self/ns/net").readlink()) in os.popen(" ".join(command)).read()  # noqa: S605

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.resources.bottleneck import TrialSetup, bottleneck
-from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.telemetry import NodeFigure
 from bench.analysis.resources.usage import NodeShares, usage
 from bench.systems.registry import describe
 
@@ -46,7 +46,7 @@ def evidence(asked: TrialSetup = PLAIN, **changed: Any) -> str:
 
 
 def used(
-    rows: list[Used],
+    rows: list[NodeFigure],
     messages_per_s: float | None,
     bytes_per_s: float | None,
     links: dict[str, float] | None = None,
@@ -320,12 +320,12 @@ def test_the_clients_share_is_told_as_what_it_is() -> None:
 
 def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
     rows = [
-        Used(0, "bookie-1", "bookie", "bytes_in", 1000.0),
-        Used(0, "bookie-1", "bookie", "flushes", 100.0),
-        Used(0, "bookie-1", "bookie", "flush_s", 0.02),
-        Used(0, "controller-1", "controller", "bytes_in", 0.0),
-        Used(0, "controller-1", "controller", "flushes", 10.0),
-        Used(0, "controller-1", "controller", "flush_s", 1.0),
+        NodeFigure(0, "bookie-1", "bookie", "bytes_in", 1000.0),
+        NodeFigure(0, "bookie-1", "bookie", "flushes", 100.0),
+        NodeFigure(0, "bookie-1", "bookie", "flush_s", 0.02),
+        NodeFigure(0, "controller-1", "controller", "bytes_in", 0.0),
+        NodeFigure(0, "controller-1", "controller", "flushes", 10.0),
+        NodeFigure(0, "controller-1", "controller", "flush_s", 1.0),
     ]
 
     found = used(rows, 50.0, 50_000.0)
@@ -337,26 +337,26 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
 
 def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> None:
     rows = [
-        Used(0, "bookie-1", "bookie", "requests", 200.0),
-        Used(0, "bookie-1", "bookie", "request_s", 1.0),
-        Used(0, "broker-1", "broker", "requests", 60.0),
-        Used(0, "broker-2", "broker", "requests", 40.0),
-        Used(0, "broker-1", "broker", "request_s", 0.06),
-        Used(0, "broker-2", "broker", "request_s", 0.06),
+        NodeFigure(0, "bookie-1", "bookie", "requests", 200.0),
+        NodeFigure(0, "bookie-1", "bookie", "request_s", 1.0),
+        NodeFigure(0, "broker-1", "broker", "requests", 60.0),
+        NodeFigure(0, "broker-2", "broker", "requests", 40.0),
+        NodeFigure(0, "broker-1", "broker", "request_s", 0.06),
+        NodeFigure(0, "broker-2", "broker", "request_s", 0.06),
     ]
 
     assert used(rows, 100.0, 1e5)["request_ns"] == pytest.approx(1_200_000)
 
 
 def test_without_throughput_nothing_is_given_for_each_message() -> None:
-    assert used([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None
+    assert used([NodeFigure(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None
 
 
 def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> None:
     rows = [
-        Used(0, "broker-1", "broker", "net_out_bytes", 900_000.0),
-        Used(0, "broker-2", "broker", "net_in_bytes", 480_000.0),
-        Used(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
+        NodeFigure(0, "broker-1", "broker", "net_out_bytes", 900_000.0),
+        NodeFigure(0, "broker-2", "broker", "net_in_bytes", 480_000.0),
+        NodeFigure(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
     ]
 
     assert used(rows, 400.0, 4e5)["network_share"] == pytest.approx(0.00072)
@@ -370,11 +370,11 @@ def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> N
 
 def test_what_the_suite_takes_is_not_others() -> None:
     rows = [
-        Used(0, "machine", "machine", "cpu_busy_s", 1.5),
-        Used(0, "machine", "machine", "cores", 2.0),
-        Used(0, "broker-1", "broker", "cpu_s", 0.6),
-        Used(0, "suite 17", "suite", "cpu_s", 0.1),
-        Used(0, "suite 40", "suite", "cpu_s", 0.5),
+        NodeFigure(0, "machine", "machine", "cpu_busy_s", 1.5),
+        NodeFigure(0, "machine", "machine", "cores", 2.0),
+        NodeFigure(0, "broker-1", "broker", "cpu_s", 0.6),
+        NodeFigure(0, "suite 17", "suite", "cpu_s", 0.1),
+        NodeFigure(0, "suite 40", "suite", "cpu_s", 0.5),
     ]
 
     found = used(rows, None, None)
@@ -385,11 +385,11 @@ def test_what_the_suite_takes_is_not_others() -> None:
 
 def test_an_application_is_no_server() -> None:
     rows = [
-        Used(0, "broker-1", "broker", "cpu_s", 0.6),
-        Used(0, "broker-1", "broker", "net_out_bytes", 3000.0),
-        Used(0, "processor-1", "processor", "cpu_s", 0.5),
-        Used(0, "processor-1", "processor", "net_in_bytes", 1000.0),
-        Used(0, "producers", "client", "cpu_s", 0.1),
+        NodeFigure(0, "broker-1", "broker", "cpu_s", 0.6),
+        NodeFigure(0, "broker-1", "broker", "net_out_bytes", 3000.0),
+        NodeFigure(0, "processor-1", "processor", "cpu_s", 0.5),
+        NodeFigure(0, "processor-1", "processor", "net_in_bytes", 1000.0),
+        NodeFigure(0, "producers", "client", "cpu_s", 0.1),
     ]
 
     found = used(rows, 1.0, 1000.0)
@@ -400,16 +400,19 @@ def test_an_application_is_no_server() -> None:
 
 def test_what_scrapes_bring_is_no_traffic_of_messages() -> None:
     rows = [
-        Used(0, "bookie-1", "bookie", "net_in_bytes", 2000.0),
-        Used(0, "bookie-1", "bookie", "net_out_bytes", 60_000.0),
-        Used(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
+        NodeFigure(0, "bookie-1", "bookie", "net_in_bytes", 2000.0),
+        NodeFigure(0, "bookie-1", "bookie", "net_out_bytes", 60_000.0),
+        NodeFigure(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
     ]
 
     assert used(rows, 1.0, 1000.0)["network_bytes_per_byte"] == pytest.approx(4.0)
 
 
 def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
-    broker, bookie = Used(0, "broker-1", "broker", "cpu_s", 0.6), Used(0, "bookie-1", "bookie", "cpu_s", 0.2)
+    broker, bookie = (
+        NodeFigure(0, "broker-1", "broker", "cpu_s", 0.6),
+        NodeFigure(0, "bookie-1", "bookie", "cpu_s", 0.2),
+    )
 
     assert used([broker, bookie], None, None)["keepers_cpu"] == pytest.approx(0.2)
     assert used([broker], None, None)["keepers_cpu"] == pytest.approx(0.6)
@@ -417,12 +420,15 @@ def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
 
 def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
     """300 messages a second in 60 requests; brokers take 100, 200 and 600 bytes a second in, 300 in the mean."""
-    rows = [Used(0, "broker-1", "broker", "requests", 20.0), Used(0, "broker-2", "broker", "requests", 40.0)]
+    rows = [
+        NodeFigure(0, "broker-1", "broker", "requests", 20.0),
+        NodeFigure(0, "broker-2", "broker", "requests", 40.0),
+    ]
     rows += [
-        Used(0, f"broker-{number}", "broker", "bytes_in", taken)
+        NodeFigure(0, f"broker-{number}", "broker", "bytes_in", taken)
         for number, taken in enumerate((100.0, 200.0, 600.0), 1)
     ]
-    rows.append(Used(0, "bookie-1", "bookie", "bytes_in", 5_000.0))
+    rows.append(NodeFigure(0, "bookie-1", "bookie", "bytes_in", 5_000.0))
 
     found = used(rows, 300.0, 3e5)
 
@@ -431,6 +437,6 @@ def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
 
 
 def test_one_broker_is_the_mean_of_itself() -> None:
-    rows = [Used(0, "broker-1", "broker", "bytes_in", 100.0)]
+    rows = [NodeFigure(0, "broker-1", "broker", "bytes_in", 100.0)]
 
     assert used(rows, 300.0, 3e5)["broker_spread"] is None

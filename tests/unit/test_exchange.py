@@ -141,7 +141,7 @@ def imported(folder: Path, **changes: Any) -> Row:
     return document
 
 
-def several(folder: Path, *changes: Row) -> omb_files.Imported:
+def several(folder: Path, *changes: Row) -> omb_files.ImportedTrials:
     """Write a result file for each set of changes, in this order, and read them."""
     for number, changed in enumerate(changes):
         content = {name: value for name, value in (result(20) | changed).items() if value is not MISSING}

@@ -15,7 +15,7 @@ from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import fault_cells, fault_outcome
 from bench.report.sections.fault_outcome import Outcome
-from bench.report.sections.promise_coverage import Covered
+from bench.report.sections.promise_coverage import Coverage
 from tests.fault_sketch import Case, Trial, results
 
 SECOND = 1_000_000_000
@@ -270,7 +270,7 @@ def test_an_application_between_two_topics_is_not_judged_by_the_promise_of_the_l
     found = results(case)
     (part,) = sweep.parts(found)
 
-    assert fault_outcome.outcomes(found, part, Labels())[0].covered is Covered.OPEN
+    assert fault_outcome.outcomes(found, part, Labels())[0].covered is Coverage.OPEN
 
 
 def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:

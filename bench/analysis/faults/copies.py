@@ -15,14 +15,16 @@ Copy = tuple[int, str]
 """A partition, and a node that keeps a copy of it."""
 
 
-class Back(NamedTuple):
+class Restoration(NamedTuple):
     """How long after a fault was asked for every copy was there again, and why: `node back`, `copied`, or "" for 0."""
 
     after_ns: int
     cause: str
 
 
-def back(changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, until_ns: int) -> Back | None:
+def back(
+    changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, until_ns: int
+) -> Restoration | None:
     """Tell when the copies that a fault took away were there again; None if never, or where nothing can be said.
 
     Of whole logs: the copies on the struck nodes while these are away, and those that left the replicas in sync before
@@ -40,7 +42,7 @@ def back(changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, unt
     moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
     keepers = _keepers(states)
     owed: set[Copy] = set()
-    restored: Back | None = None
+    restored: Restoration | None = None
     for now_ns in (asked_ns, *sorted(at_ns for at_ns in moments if at_ns > asked_ns)):
         if now_ns >= until_ns and restored is not None:
             break
@@ -52,8 +54,10 @@ def back(changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, unt
         if owed & missing:
             restored = None
         elif owed and restored is None:
-            restored = Back(now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back")
-    return restored if owed or running else Back(0, "")
+            restored = Restoration(
+                now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back"
+            )
+    return restored if owed or running else Restoration(0, "")
 
 
 class Missing(NamedTuple):

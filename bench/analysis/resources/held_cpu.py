@@ -9,13 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.resources.telemetry import MACHINE, NO_SERVERS
 from bench.model import NANOS
-from bench.records.trial import Held, HoldRecord, NodeSizeRecord, TrialRecord
+from bench.records.trial import HoldKey, HoldRecord, NodeSizeRecord, TrialRecord
 from bench.systems.registry import WORKING_ROLES
 
 
 def held_cpu(
-    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[Held, int]
-) -> dict[Held, dict[str, float]]:
+    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[HoldKey, int]
+) -> dict[HoldKey, dict[str, float]]:
     """Return the share of their CPU quota that the nodes of a role used together, by hold: columns of `holds`.
 
     The growth between the looks before and after a hold counts as used from when its load began until its last send had
@@ -33,7 +33,7 @@ def held_cpu(
         .where(F.col("looks") > 1)
         .collect()
     )
-    used: dict[Held, dict[str, float]] = {}
+    used: dict[HoldKey, dict[str, float]] = {}
     for row in rows:
         used.setdefault((row.trial, row.slice), {})[row.node] = row.grown
     return {
@@ -43,16 +43,16 @@ def held_cpu(
     }
 
 
-def _holds(trials: Iterable[TrialRecord]) -> dict[Held, tuple[TrialRecord, HoldRecord]]:
+def _holds(trials: Iterable[TrialRecord]) -> dict[HoldKey, tuple[TrialRecord, HoldRecord]]:
     return {(trial.trial, hold.slice): (trial, hold) for trial in trials for hold in trial.holds or ()}
 
 
-def _load_ns(place: Held, hold: HoldRecord, ends_ns: Mapping[Held, int]) -> int:
+def _load_ns(place: HoldKey, hold: HoldRecord, ends_ns: Mapping[HoldKey, int]) -> int:
     return max(hold.end_ns, ends_ns.get(place, 0)) - hold.begun_ns
 
 
 def held_machine(
-    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[Held, int]
+    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[HoldKey, int]
 ) -> dict[int, float]:
     """Return how busy all cores of the machine were in the holds on which a search's result rests, by trial."""
     held = {place: hold for place, (_, hold) in _holds(trials).items() if hold.confirms}

@@ -31,7 +31,7 @@ _MACHINES, _PROCESSES = "cpu_busy_s", "cpu_s"
 """Whoever is the machine, a counter that it is seen for in every look, and one that each process is."""
 
 
-class Used(NamedTuple):
+class NodeFigure(NamedTuple):
     """A figure of one node over a trial's window, or all its slices: a counter's growth per second, a level's mean."""
 
     trial: int
@@ -92,7 +92,7 @@ def grown(stepped: DataFrame, metric: str) -> DataFrame:
     return stepped.where((F.col("metric") == metric) & ~F.col("role").isin(*NO_SERVERS))
 
 
-def used(stepped: DataFrame) -> list[Used]:
+def used(stepped: DataFrame) -> list[NodeFigure]:
     """Add up what `steps` gave inside each trial's window, or in all its slices.
 
     A process that lived for a part of it has its growth divided by the whole all the same, which is the time for which
@@ -120,7 +120,7 @@ def used(stepped: DataFrame) -> list[Used]:
         rate = row["grown"] / whole_ns if row["grown"] is not None and whole_ns else None
         value = rate if row["counter"] else row["level"]
         if value is not None:
-            usage.append(Used(trial, node, row["role"], row["metric"], value))
+            usage.append(NodeFigure(trial, node, row["role"], row["metric"], value))
     return usage
 
 

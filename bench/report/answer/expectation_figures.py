@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.report.answer.fault_findings import Struck
+from bench.report.answer.fault_findings import FaultRun
 from bench.report.answer.model import Finding
 from bench.report.answer.reserve import TIMES
 from bench.report.answer.sentences import sentence
@@ -20,12 +20,12 @@ from bench.report.table import Cell, Column
 _MOST_FINDINGS, _MOST_COLUMNS = 2, 3
 
 
-def _leading(run: Struck) -> list[ExpectationFigure]:
+def _leading(run: FaultRun) -> list[ExpectationFigure]:
     """Return the figures that the page has columns of."""
     return leading(run.results)[:_MOST_COLUMNS]
 
 
-def findings(run: Struck) -> Iterator[Finding]:
+def findings(run: FaultRun) -> Iterator[Finding]:
     """State the first figures, from the configuration with the least to the one with the most, system by system."""
     figures = _leading(run)[:_MOST_FINDINGS]
     if figures and figures[0].name in TIMES:  # the finding on the reserve has them
@@ -44,12 +44,12 @@ def findings(run: Struck) -> Iterator[Finding]:
             )
 
 
-def columns(run: Struck) -> list[Column]:
+def columns(run: FaultRun) -> list[Column]:
     """Return the columns of the table of an answer that have these figures."""
     return [Column(head) for head in heads(_leading(run))]
 
 
-def cells(run: Struck, outcome: Outcome) -> list[Cell]:
+def cells(run: FaultRun, outcome: Outcome) -> list[Cell]:
     """Return the cells of a configuration under these columns; of several together the range of their medians."""
     return [_cell(figure, _case_values(outcome, figure.values(run.results))) for figure in _leading(run)]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bench import numbers
 from bench.report import case_groups, sweep
 from bench.report.answer import expectation_figures
-from bench.report.answer.fault_findings import Struck
+from bench.report.answer.fault_findings import FaultRun
 from bench.report.sections import fault_cells, fault_outcome, fault_settings
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
@@ -24,7 +24,7 @@ _COLUMNS = (
 )
 
 
-def table(run: Struck, *, joined: bool = False) -> Table | None:
+def table(run: FaultRun, *, joined: bool = False) -> Table | None:
     """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one.
 
     Where a scenario asks for figures they take the place of the settings, and twelve rows have room.
@@ -49,11 +49,11 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
     return without_empty(Table("What the fault did", tuple(columns), tuple(rows))) if rows else None
 
 
-def _by_part(run: Struck) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
+def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
     return zip(run.parts, run.outcomes, strict=True)
 
 
-def _joined(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _joined(run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
     groups = case_groups.grouped(outcomes, same)
     return fault_outcome.joined(run.results, part, run.labels, groups)
 
@@ -67,7 +67,7 @@ def same(first: Outcome, second: Outcome) -> bool:
 
 
 def _rows(
-    run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, reads_like_writes: bool
+    run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, reads_like_writes: bool
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]

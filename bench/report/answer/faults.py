@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bench.report.answer import expectation_figures
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expectation_findings import expectation_findings
-from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, struck
+from bench.report.answer.fault_findings import MOST_FINDINGS, FaultRun, findings, struck
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
 from bench.report.answer.glossary import glossary
@@ -50,7 +50,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     )
 
 
-def _findings(run: Struck) -> tuple[Finding, ...]:
+def _findings(run: FaultRun) -> tuple[Finding, ...]:
     """Return the findings; a reserve and what the scenario asks for go first, except before a loss."""
     fault_findings, figures = findings(run), (*expectation_figures.findings(run), *reserve(run))
     lost = any(outcome.lost for outcome in run.case_outcomes)
@@ -76,14 +76,14 @@ def agreed(results: Results, presentation: Presentation) -> list[Cause]:
     return causes[:_MOST_CAUSES]
 
 
-def _figure(run: Struck) -> str:
+def _figure(run: FaultRun) -> str:
     """Name the figure of the first page."""
     if drawn_figure(run.results) is not None:
         return NAME
     return "downtime" if _strikes_often(run) else "timeline"
 
 
-def _strikes_often(run: Struck) -> bool:
+def _strikes_often(run: FaultRun) -> bool:
     outages = [outcome.writes for outcome in run.case_outcomes if outcome.writes]
     return any(len(outage.strikes_ns) >= _MANY_STRIKES * len(outage.times_ns) for outage in outages)
 

@@ -30,7 +30,7 @@ from bench.report.figures import (
     slices,
     timeline,
 )
-from bench.report.figures.comparison_rows import Compared
+from bench.report.figures.comparison_rows import ComparedCases
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -52,7 +52,7 @@ def gallery(
     results: Results,
     parts: Sequence[sweep.Part],
     labels: Labels = _WITHOUT_OWN_WORDS,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[ComparedCases] = (),
 ) -> dict[str, Drawing]:
     """Draw all figures, by name; those without data are not among them.
 
@@ -70,7 +70,7 @@ def leading(
     results: Results,
     parts: Sequence[sweep.Part],
     labels: Labels = _WITHOUT_OWN_WORDS,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[ComparedCases] = (),
 ) -> dict[str, Drawing]:
     """Draw the figures that a first page has room for, by name."""
     with style.drawing():
@@ -88,7 +88,7 @@ def _named(drawn: Sequence[Drawing | None]) -> dict[str, Drawing]:
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
-def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
+def _answer(results: Results, compared: Sequence[ComparedCases]) -> Drawing | None:
     one_open = price.one_send_open(results)
     figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
     alt = comparison_rows.in_words(results, compared, one_send_open=one_open)

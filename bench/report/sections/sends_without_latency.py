@@ -32,7 +32,7 @@ def some(results: Results) -> bool:
     return any(share(case) for _, case in results.cases.iterrows())
 
 
-class Worst(NamedTuple):
+class WorstCase(NamedTuple):
     """The case that sent the least of what was due; of how many (`all_cases`) so many (`cases`) left out much of it."""
 
     case: str
@@ -41,7 +41,7 @@ class Worst(NamedTuple):
     all_cases: int
 
 
-def worst(results: Results) -> Worst | None:
+def worst(results: Results) -> WorstCase | None:
     """Return which case did not send the largest share of what was due; None where no case left out much of it."""
     shares = {
         str(case["case"]): _never(case) / due
@@ -54,7 +54,7 @@ def worst(results: Results) -> Worst | None:
     if not large_shares:
         return None
     case = max(large_shares, key=lambda name: large_shares[name])
-    return Worst(case, large_shares[case], len(large_shares), len(shares))
+    return WorstCase(case, large_shares[case], len(large_shares), len(shares))
 
 
 def warning(results: Results) -> str | None:

@@ -16,7 +16,7 @@ from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import client_config, merged
 from bench.systems.missing_messages import MissingMessages
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 _PREFERRED: Settings = {
     # The account counts what is in the log, committed or not, unless the case says otherwise.
@@ -49,7 +49,7 @@ _FILL_S = 0.1
 
 def read_all(
     endpoint: str, topic: Topic, settings: Settings, deadline_s: float, expected: int
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on.
 
     A partition's end is its high watermark: behind its last message only once every replica in sync has that.
@@ -122,7 +122,7 @@ class _Ends:
 
 def _read(
     consumer: Consumer, topic: Topic, reached: dict[int, int], ends: _Ends, deadline_s: float
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """Read on in every partition to the end that its leader tells, and as far as it goes until one does.
 
     `reached` tells how far each was read, and is kept up.
@@ -145,10 +145,10 @@ def _read(
             )
 
 
-def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[Received]:
+def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[ReceivedMessage]:
     """Return the messages; `reached` tells how far each partition was read, and is kept up."""
     new, now, nowhere = tuple.__new__, time.monotonic_ns(), NOT_GIVEN
-    batch: list[Received] = []
+    batch: list[ReceivedMessage] = []
     for message in polled:
         number = message.partition()
         offset = message.offset()
@@ -157,7 +157,7 @@ def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[Receive
             reached[number] = max(reached[number], _reached(number, offset, error))
             continue
         reached[number] = offset + 1
-        batch.append(new(Received, (message.value(), now, number, nowhere, offset, nowhere)))
+        batch.append(new(ReceivedMessage, (message.value(), now, number, nowhere, offset, nowhere)))
     return batch
 
 

@@ -21,7 +21,7 @@ from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
 from bench.systems.kafka.external import ExternalKafka
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
 from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
@@ -105,7 +105,7 @@ class Kafka:
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
 

@@ -14,7 +14,7 @@ from nats.js.errors import NotFoundError
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.nats import live_settings
 from bench.systems.nats.connection import CONNECT_S, EventLoop, connect
 from bench.systems.nats.nodes import SERVER, endpoint
@@ -230,7 +230,7 @@ class NatsAdmin:
         """See protocols.Admin. Raises ClusterError: streams are not moved here."""
         raise ClusterError(f"Spreading {topic.name}: streams of JetStream are not moved here.")
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002
         """See protocols.Admin. Raises ClusterError: streams are not moved here."""
         raise ClusterError(f"Draining {node}: streams of JetStream are not moved here.")
 

@@ -16,7 +16,7 @@ from bench.systems.missing_messages import MissingMessages
 from bench.systems.nats.client import Subscriptions
 from bench.systems.nats.connection import EventLoop, connected
 from bench.systems.nats.streams import GONE_S, names
-from bench.systems.protocols import Received
+from bench.systems.protocols import ReceivedMessage
 
 _LATER_S = 0.5
 """How soon after the end was reached it is asked for again, where messages are missing."""
@@ -25,7 +25,9 @@ _Ends = Mapping[int, int | str]
 """By partition the last message's place, 0 in an empty one, or why nobody tells it."""
 
 
-def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> Iterator[Sequence[Received]]:
+def read_all(
+    endpoint: str, topic: Topic, deadline_s: float, expected: int
+) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. A stream's end is what its leader says; one that is gone has no message."""
     doing = f"Reading {topic.name} back"
     gone = _gone(endpoint, topic, doing)
@@ -51,7 +53,7 @@ def _read(
     reached: dict[int, int],
     deadline_s: float,
     gone: Collection[int],
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """Read on to the ends as they are now; `reached` tells how far each was read, and is kept up."""
     deadline = time.monotonic() + deadline_s
     ends: _Ends = {}

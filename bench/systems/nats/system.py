@@ -11,7 +11,7 @@ from bench.systems.nats import config, full_read, hints, members, metrics, nodes
 from bench.systems.nats.admin import NatsAdmin
 from bench.systems.nats.client import NatsConsumer, NatsProducers
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
 from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
@@ -119,7 +119,7 @@ class Nats:
         case_consumer: Settings,  # noqa: ARG002
         deadline_s: float,
         expected: int,
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, deadline_s, expected)
 

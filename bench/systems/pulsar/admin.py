@@ -10,7 +10,7 @@ from functools import partial
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState, of_group, of_role
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.processing import PROCESSOR
 from bench.systems.properties import live
 from bench.systems.protocols import SETTLES_S
@@ -20,7 +20,7 @@ from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
 from bench.systems.pulsar.readiness import leads
 from bench.systems.pulsar.rest_client import UNDER_REPLICATED, RestClient, hosts
-from bench.systems.pulsar.topic_admin import Placed, TopicAdmin, namespace_path
+from bench.systems.pulsar.topic_admin import Placement, TopicAdmin, namespace_path
 from bench.systems.pulsar.zookeeper_topics import ZooKeeperTopics
 
 _AT_ONCE = 8
@@ -203,7 +203,7 @@ class PulsarAdmin:
             self._place(topic, brokers, number)
         return f"{topic.partitions} partitions were given to {len(brokers)} brokers in turn."
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - `check` refuses one
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002 - `check` refuses one
         """See protocols.Admin: a bookie becomes read-only, others copy its ledgers."""
         bookies = of_role(self._nodes, BOOKIE)
         bookie = next(candidate for candidate in bookies if candidate.name == node)
@@ -278,7 +278,7 @@ class PulsarAdmin:
         self._zookeeper.close()
 
 
-def _require_group(topic: Topic, partitions: Sequence[Placed], group_nodes: Sequence[Node]) -> None:
+def _require_group(topic: Topic, partitions: Sequence[Placement], group_nodes: Sequence[Node]) -> None:
     """Raise ClusterError where a partition lies on a bookie that is not the topic's."""
     usable = {node.name for node in group_nodes}
     strange = sorted({name for placed in partitions for name in placed["ensemble"]} - usable)

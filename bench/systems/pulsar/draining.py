@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.errors import ClusterError
 from bench.model import Node
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.pulsar.nodes import address
 from bench.systems.pulsar.rest_client import RestClient, hosts
 
@@ -24,7 +24,7 @@ _DRAINED_S = 300.0
 _TURN_S = 0.2
 
 
-def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Iterable[int]]) -> Drained:
+def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Iterable[int]]) -> DrainResult:
     """Empty a bookie, which goes on running; return when no ledger had it in an ensemble any more.
 
     Others are asked to copy once the ledgers that are `written` to now are written elsewhere. An open ledger to which
@@ -53,7 +53,7 @@ def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Ite
         f"{bookie.name} says that it is read-only. "
         f"It was in ensembles of {len(ledgers)} ledgers, and is in none."
     )
-    return Drained(done_ns, evidence)
+    return DrainResult(done_ns, evidence)
 
 
 def _wait(most_s: float, is_so: Callable[[], bool]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
 from bench.systems.pulsar import (
     bookie_groups,
     config,
@@ -102,7 +102,7 @@ class Pulsar:
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
 

@@ -19,7 +19,7 @@ _TURN_S = 0.05
 _SHOWN_POLICIES = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
 
 
-class Placed(TypedDict):
+class Placement(TypedDict):
     """Where a partition lies."""
 
     partition: int
@@ -90,7 +90,7 @@ class TopicAdmin:
                     raise
                 time.sleep(_TURN_S)
 
-    def in_force(self, topic: Topic, partitions: Sequence[Placed]) -> dict[str, object]:
+    def in_force(self, topic: Topic, partitions: Sequence[Placement]) -> dict[str, object]:
         """Return the policies, quorums and bundles in force, with where the `partitions` lie.
 
         Raises ClusterError where one is not as asked for.
@@ -104,11 +104,11 @@ class TopicAdmin:
         require(f"topic {topic.name}", scenario_settings, live_settings)
         return {**live_settings, "partitions": [*partitions]}
 
-    def placement(self, topic: Topic) -> list[Placed]:
+    def placement(self, topic: Topic) -> list[Placement]:
         """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""
         return [self._placed(topic, number) for number in range(topic.partitions)]
 
-    def _placed(self, topic: Topic, number: int) -> Placed:
+    def _placed(self, topic: Topic, number: int) -> Placement:
         owner = self.owner(topic, number)
         ledger, quorums, ensemble = self.last_ledger(topic, number)
         return {
