@@ -76,7 +76,7 @@ def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
         {"label": "", "consumed": True, **dict(zip(times, ("4 ms", "5 ms", "5 ms", "6 ms"), strict=True))},
     ]
 
-    assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
+    assert sentence("concurrent-reads", {"system": "Kafka", "cases": found}) == (
         "On Kafka, while old messages were read, 99 % of the sends took up to 90 ms instead of 5 ms, and new messages "
         "reached their consumer within 91 ms instead of 6 ms (little memory); 99 % of the sends took up to 5 ms "
         "instead of 4 ms, and new messages reached their consumer within 6 ms instead of 5 ms."
@@ -86,6 +86,6 @@ def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
 def test_without_a_consumer_only_sends_are_told() -> None:
     found = [{"label": "", "consumed": False, "send_before": "4 ms", "send_during": "5 ms"}]
 
-    assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
+    assert sentence("concurrent-reads", {"system": "Kafka", "cases": found}) == (
         "On Kafka, while old messages were read, 99 % of the sends took up to 5 ms instead of 4 ms."
     )

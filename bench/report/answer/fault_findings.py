@@ -236,7 +236,7 @@ def _outage(
         "safe": safe,
         "some": operation == "reads"
         and any(outcome.reads and _same_reads(outcome) for outcome in run.case_outcomes),
-        "what": "writes and reads" if together else operation,
+        "operations": "writes and reads" if together else operation,
         "partition": any(count != 1 for count in partitions),
         "settings": list(_settings(run, outcomes, operation, together=together)),
     }
@@ -283,7 +283,7 @@ def _outage_slots(run: FaultRun, outcome: Outcome, outage: Outage, *, label: str
         "event": run.event,
         "length": run.length,
         "worst": words.time(strikes[-1]) if apart else "",
-        "others": words.times(usual_strikes[0], usual_strikes[-1]) if usual_strikes else "",
+        "usual": words.times(usual_strikes[0], usual_strikes[-1]) if usual_strikes else "",
         "script": words.time(outage.script_ns) if outage.script_ns is not None else "",
         "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
         "set_aside": outage.aside,

@@ -127,8 +127,8 @@ def _unequal(run: FaultRun) -> Iterator[str]:
     slots = {
         "first": run.parts[0].title,
         "second": run.parts[1].title,
-        "one": first_guarantee,
-        "other": second_guarantee,
+        "first_guarantee": first_guarantee,
+        "second_guarantee": second_guarantee,
     }
     yield sentence("fault-unequal", slots)
 
@@ -136,13 +136,13 @@ def _unequal(run: FaultRun) -> Iterator[str]:
 def alarms(run: FaultRun) -> Iterator[str]:
     """Give each loss, and each duplicate, that a promise of the configuration covers."""
     for outcome in run.case_outcomes:
-        slots = {"one": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
+        slots = {"case": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
         if outcome.broken_promise:
             fate, count = ("lost", outcome.lost) if outcome.lost else ("unread", sum(outcome.unread))
-            yield sentence("fault-alarm", slots | {"what": fate, "count": _messages(count)})
+            yield sentence("fault-alarm", slots | {"kind": fate, "count": _messages(count)})
         if outcome.repeated_promise:
             repeats = numbers.plural(max(outcome.duplicates), "duplicate")
-            yield sentence("fault-alarm", slots | {"what": "duplicated", "count": repeats})
+            yield sentence("fault-alarm", slots | {"kind": "duplicated", "count": repeats})
 
 
 def _messages(count: int) -> str:

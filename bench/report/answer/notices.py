@@ -67,7 +67,12 @@ def _unequal(cases: Configurations) -> Iterator[str]:
         guarantees.short(min(promises)) if single_guarantees else "" for promises in surviving
     )
     first, second = (part.title for part in cases.parts)
-    slots = {"first": first, "second": second, "one": first_guarantee, "other": second_guarantee}
+    slots = {
+        "first": first,
+        "second": second,
+        "first_guarantee": first_guarantee,
+        "second_guarantee": second_guarantee,
+    }
     yield sentence("notice-unequal", slots)
 
 
@@ -111,7 +116,7 @@ def _other_work(results: Results) -> Iterator[str]:
     crowded_trials = method.crowded(results.valid)
     if len(crowded_trials) and len(crowded_trials) >= _FEW * len(results.valid):
         slots = {
-            "those": len(crowded_trials),
+            "count": len(crowded_trials),
             "trials": numbers.plural(len(results.valid), "trial"),
             "least": f"{CROWDED:g}",
             "cores": method.cores(results),
@@ -141,7 +146,7 @@ def _rate_not_reached(cases: Configurations) -> Iterator[str]:
             "name": cases.named(worst.case),
             "share": numbers.share(worst.share),
             "cases": worst.cases,
-            "every": numbers.plural(worst.all_cases, "configuration"),
+            "all_cases": numbers.plural(worst.all_cases, "configuration"),
         }
         yield sentence("notice-rate", slots)
 

@@ -28,7 +28,7 @@ def reserve(run: FaultRun) -> Iterator[Finding]:
     faults = faults[faults["fault"].isin(names)]
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
         if outcome_slots := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
-            slots = {"system": part.title, "found": outcome_slots}
+            slots = {"system": part.title, "cases": outcome_slots}
             yield Finding(sentence("reserve", slots), decided=run.decided, anchor="expectation-figures")
 
 

@@ -82,7 +82,7 @@ def _for_readers(retentions: Sequence[MessageRetention]) -> _Part | None:
         return None
     if all(messages.complete for _, messages in pairs):
         return _Part(sentence("retention-all", {"several": len(pairs) > 1}), _READ, 0.0)
-    text = sentence("retention-new", {"found": [_slots(*pair) for pair in pairs]})
+    text = sentence("retention-new", {"cases": [_slots(*pair) for pair in pairs]})
     return _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
@@ -93,7 +93,7 @@ def _for_groups(retentions: Sequence[MessageRetention]) -> Iterator[_Part]:
             (retention, retention.groups[group]) for retention in retentions if group in retention.groups
         ]
         if not all(messages.complete for _, messages in pairs):
-            text = sentence("retention-group", {"group": group, "found": [_slots(*pair) for pair in pairs]})
+            text = sentence("retention-group", {"group": group, "cases": [_slots(*pair) for pair in pairs]})
             yield _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
