@@ -21,8 +21,8 @@ VAGUE = frozenset(
 SCENARIO_KEYS = frozenset({"where", "when", "after"})
 """Fields that are keys of scenario files have the keys' names, there."""
 READERS_OF_SCENARIOS = frozenset({"scenario", "faults"})
-_PARTICIPLE = re.compile(r"(?!speed)[a-z]+ed|late|told|taken")
-"""A module is named after a noun: a participle alone names no thing."""
+_PARTICIPLE = re.compile(r"(?!speed|testbed)[a-z]+ed|broken|done|drawn|held|late|lost|sent|struck|written")
+"""A module and a class are named after nouns: a participle alone names no thing."""
 _MOST_CHARACTERS = 100
 
 
@@ -48,12 +48,14 @@ def is_vague(name: str) -> bool:
     return name.strip("_").lower() in VAGUE
 
 
+def names_no_thing(name: str) -> bool:
+    return is_vague(name) or _PARTICIPLE.fullmatch(name.strip("_").lower()) is not None
+
+
 def vague(code: str) -> list[tuple[int, str]]:
-    return [(line, name) for line, name in names(code) if is_vague(name)]
-
-
-def names_no_thing(module: str) -> bool:
-    return is_vague(module) or _PARTICIPLE.fullmatch(module.strip("_")) is not None
+    classes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)]
+    offenders = {(line, name) for line, name in names(code) if is_vague(name)}
+    return sorted(offenders | {(node.lineno, node.name) for node in classes if names_no_thing(node.name)})
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,7 @@ def names_no_thing(module: str) -> bool:
         ("_found = 1", "_found"),
         ("class Found: ...", "Found"),
         ("class _Told: ...", "_Told"),
+        ("class Struck: ...", "Struck"),
         ("MANY = 3", "MANY"),
         ("self.told = 1", "told"),
         ("a.b._kept += 1", "_kept"),
@@ -90,7 +93,10 @@ def test_a_vague_name_that_a_statement_captures_is_noticed(code: str, name: str)
     assert vague(code) == [(2, name)]
 
 
-@pytest.mark.parametrize("code", ["told_count = 1", "seen_ns = 1", "x.told", "told()", "class Finding: ..."])
+@pytest.mark.parametrize(
+    "code",
+    ["told_count = 1", "seen_ns = 1", "x.told", "told()", "class Finding: ...", "class ActiveFault: ..."],
+)
 def test_a_name_that_says_what_it_holds_passes(code: str) -> None:
     assert vague(code) == []
 
