@@ -89,13 +89,13 @@ class ExternalBackend:
         A run that ends in between leaves no node of others away.
         """
         with ThreadPoolExecutor(max(1, len(self._broken))) as pool:
-            failures = pool.map(self._why_not_mended, list(self._broken.values()))
+            failures = pool.map(self._why_not_repaired, list(self._broken.values()))
             return [failure for failure in failures if failure]
 
-    def _why_not_mended(self, broken: tuple[Node, str]) -> str:
-        node, mending = broken
+    def _why_not_repaired(self, broken: tuple[Node, str]) -> str:
+        node, command = broken
         try:
-            self._run(node, mending)
+            self._run(node, command)
         except FaultError as error:
             return f"{node.name} is left broken: {error}"
         self._broken.pop(node.name, None)

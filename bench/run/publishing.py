@@ -40,9 +40,9 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     from bench.report import other_runs  # noqa: PLC0415 - pandas loads only when something is published
     from bench.report.pages import family, published_reports  # noqa: PLC0415 - what draws loads only when something is drawn
 
-    came = {_publish(run.path, to) for run in runs}
+    published_paths = {_publish(run.path, to) for run in runs}
     showing = list(other_runs.unbroken(to))
-    if came.difference(showing):
+    if published_paths.difference(showing):
         for path in showing:
             with suppress(OutdatedError):
                 _write_report(path)

@@ -49,7 +49,7 @@ _AT_A_TIME = 8
 Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
-def unheard(_: Mapping[str, Any]) -> None:
+def ignore_progress(_: Mapping[str, Any]) -> None:
     """Where nobody listens."""
 
 
@@ -69,7 +69,7 @@ class Testbed:
     def telemetry(self, case: Case, working: Path) -> Iterator[Live]:
         """Look at everybody who takes part while the load runs; what comes out wants to be told the load's progress."""
         if not case.telemetry:
-            yield unheard
+            yield ignore_progress
             return
         file = working / "telemetry" / "samples.parquet"
         system = self.cluster.system
@@ -175,7 +175,7 @@ class Testbed:
     def _slice(self, command: RunSlice, live: Live) -> SliceResult:
         return SliceResult.model_validate(self._slicing(command, live))
 
-    def _slicing(self, command: Command, live: Live = unheard) -> dict[str, Any]:
+    def _slicing(self, command: Command, live: Live = ignore_progress) -> dict[str, Any]:
         return self.load.producing.call(command, _SILENCE_S, live, self.cluster.alive)
 
     def _load(self, case: Case, topic: Topic, number: int, folder: Path) -> Produce:

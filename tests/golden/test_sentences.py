@@ -371,7 +371,7 @@ def test_what_trials_came_to() -> None:
         ),
         (
             "notice-other-traffic",
-            {"rate": "1,200", "crowded": 2, "trials": "10 trials"},
+            {"rate": "1,200", "count": 2, "trials": "10 trials"},
             (
                 "Others wrote up to 1,200 messages/s to the same cluster during 2 of 10 trials: rates and times are "
                 "those beside that traffic."

@@ -119,9 +119,9 @@ def _counts(log: EventLog, windows: Windows) -> Mapping[int, Mapping[tuple[int, 
     """Count what ended and what was received in each period: sends in their own slice, receives in any."""
     ended = windows.over(log.sends.where("done_ns is not null")).where(inside(F.col("done_ns")))
     live = log.receives.where("stage = 'live'")
-    came = live.join(F.broadcast(windows.frame), "trial").where(inside(F.col("received_ns")))
+    received = live.join(F.broadcast(windows.frame), "trial").where(inside(F.col("received_ns")))
     kinds = ended.select("trial", _period("done_ns"), F.col("outcome").alias("kind")).unionAll(
-        came.select("trial", _period("received_ns"), F.lit("received").alias("kind"))
+        received.select("trial", _period("received_ns"), F.lit("received").alias("kind"))
     )
     counts: dict[int, dict[tuple[int, str], int]] = defaultdict(dict)
     for row in kinds.groupBy("trial", "period", "kind").agg(F.count("*").alias("messages")).collect():

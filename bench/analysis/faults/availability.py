@@ -144,7 +144,7 @@ def _ends(sends: DataFrame) -> DataFrame:
     return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
 
 
-def _mended(trial: TrialRecord) -> Iterator[_Repair]:
+def _repairs(trial: TrialRecord) -> Iterator[_Repair]:
     """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
     slowing = {
         fault.name: number for number, fault in trial.strikes.items() if fault_kind(fault.kind).only_slows
@@ -194,7 +194,7 @@ def _gap(
         (row.trial, row.fault): {
             f"{name}_ns": row.gap.gap_ns,
             f"{name}_served_ns": _served_ns(row.gap, trials[row.trial]),
-            f"{name}_ended": _ended(row.cut or row.gap, row.fault, _mended(trials[row.trial])),
+            f"{name}_ended": _ended(row.cut or row.gap, row.fault, _repairs(trials[row.trial])),
         }
         for row in rows
     }
@@ -234,19 +234,19 @@ def _served_ns(gap: Any, trial: TrialRecord) -> int | None:  # noqa: ANN401 - a 
     return None if moved_ns is None else end_ns - moved_ns
 
 
-def _ended(gap: Any, fault: int, mended: Iterable[_Repair]) -> str | None:  # noqa: ANN401 - a row of Spark
+def _ended(gap: Any, fault: int, repairs: Iterable[_Repair]) -> str | None:  # noqa: ANN401 - a row of Spark
     """Name what may have ended a fault's gap; None where it ended by itself."""
     if gap.at_ns > gap.until_ns:
         return NEXT
-    return NO_END if gap.last else _mended_in((gap.begun_ns, gap.at_ns), mended, fault)
+    return NO_END if gap.last else _repair_in((gap.begun_ns, gap.at_ns), repairs, fault)
 
 
-def _mended_in(span: Span, mended: Iterable[_Repair], fault: int | None) -> str | None:
+def _repair_in(span: Span, repairs: Iterable[_Repair], fault: int | None) -> str | None:
     """Name what was mended within a time without service; of what only slowed something, `fault` itself."""
     within = {
-        mending.cause
-        for mending in mended
-        if span[0] < mending.at_ns < span[1] and mending.slowed_by in {None, fault}
+        repair.cause
+        for repair in repairs
+        if span[0] < repair.at_ns < span[1] and repair.slowed_by in {None, fault}
     }
     return next((cause for cause in (HEALING, RESTART) if cause in within), None)
 
@@ -338,7 +338,7 @@ def _stall_ended(trial: TrialRecord, readers: Iterable[ReadRecord], longest: Sta
     """Name what may have ended a reader's longest stall; it has no end where a reader stood when it was given up."""
     if any(step.stood for step in readers):
         return NO_END
-    return _mended_in((longest.from_ns, longest.to_ns), _mended(trial), None)
+    return _repair_in((longest.from_ns, longest.to_ns), _repairs(trial), None)
 
 
 def _gap_ns(row: Row) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.guarantee import Guarantee
-from bench.model import ENOUGH_TRIALS, crowded
+from bench.model import ENOUGH_TRIALS, has_other_work
 from bench.statistics.interval import by_round, level, paired, values_by_case
 from bench.statistics.round_ratios import Groups, RoundRatios
 from bench.statistics.slice_series import SliceSeries
@@ -87,7 +87,7 @@ def _point(
         "values": values,
         "cases": cases,
         **_promised([promises.get(case) for case in cases]),
-        "crowded": sum(crowded(row.get("other_cpu")) for rows in compared for row in rows),
+        "crowded": sum(has_other_work(row.get("other_cpu")) for rows in compared for row in rows),
         **{
             metric: {
                 **dict(

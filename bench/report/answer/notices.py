@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY, CROWDED, ENOUGH_TRIALS
+from bench.model import BUSY, ENOUGH_TRIALS, OTHER_WORK_CORES
 from bench.report import other_runs
 from bench.report.answer import guarantees
 from bench.report.answer.configurations import Configurations
@@ -113,12 +113,12 @@ def uncounted(results: Results) -> Iterator[str]:
 
 
 def _other_work(results: Results) -> Iterator[str]:
-    crowded_trials = method.crowded(results.valid)
-    if len(crowded_trials) and len(crowded_trials) >= _FEW * len(results.valid):
+    other_cores = method.other_work_cores(results.valid)
+    if len(other_cores) and len(other_cores) >= _FEW * len(results.valid):
         slots = {
-            "count": len(crowded_trials),
+            "count": len(other_cores),
             "trials": numbers.plural(len(results.valid), "trial"),
-            "least": f"{CROWDED:g}",
+            "least": f"{OTHER_WORK_CORES:g}",
             "cores": method.cores(results),
         }
         yield sentence("notice-other-work", slots)
@@ -129,11 +129,11 @@ def _other_traffic(results: Results) -> Iterator[str]:
     if "other_messages_per_s" not in results.valid:
         return
     rates = pd.to_numeric(results.valid["other_messages_per_s"])
-    crowded_trials = rates[rates > _MUCH_TRAFFIC * pd.to_numeric(results.valid["throughput_msgs_per_s"])]
-    if len(crowded_trials):
+    high_rates = rates[rates > _MUCH_TRAFFIC * pd.to_numeric(results.valid["throughput_msgs_per_s"])]
+    if len(high_rates):
         slots = {
-            "rate": numbers.rate(crowded_trials.max()),
-            "crowded": len(crowded_trials),
+            "rate": numbers.rate(high_rates.max()),
+            "count": len(high_rates),
             "trials": numbers.plural(len(results.valid), "trial"),
         }
         yield sentence("notice-other-traffic", slots)

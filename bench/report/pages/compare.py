@@ -122,7 +122,7 @@ def _doubts(results: Results) -> str:
     odd = {
         "with a trend": int(flags.str.contains("trend").sum()),
         "with an outlier's speed": int(flags.str.contains("outlier").sum()),
-        "beside other work on the machine": len(method.crowded(valid)),
+        "beside other work on the machine": len(method.other_work_cores(valid)),
         "in a round that was off as a whole": sum(
             round_apart["cases"] for round_apart in results.summary.get("rounds_apart") or ()
         ),

@@ -57,8 +57,8 @@ def _line(results: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cel
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials[trials["verdict"] == "valid"]
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
-    uncrowded_trials, of = method.uncrowded_trials(valid)
-    faults = results.faults[results.faults["trial"].isin(uncrowded_trials["trial"])]
+    undisturbed_trials, of = method.undisturbed_trials(valid)
+    faults = results.faults[results.faults["trial"].isin(undisturbed_trials["trial"])]
     rates_before = _rates_before(faults)
     tone = "bad" if promise_coverage.breaks_promise(results, str(case["case"])) else "strong"
     lost, *other_counts = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
@@ -72,14 +72,14 @@ def _line(results: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cel
         Cell(_label(results, part, case, trials), "plain"),
         counted,
         Cell(
-            f"{_middle(rates_before, numbers.rate)}{_requested_rate(results, uncrowded_trials, rates_before)}",
+            f"{_middle(rates_before, numbers.rate)}{_requested_rate(results, undisturbed_trials, rates_before)}",
             "plain",
         ),
         lost,
         *other_counts,
         gap(_longest(faults, "ack_gap"), of),
         _back(faults, of),
-        gap(_unread(_longest(faults, "live_gap"), uncrowded_trials), of),
+        gap(_unread(_longest(faults, "live_gap"), undisturbed_trials), of),
     )
 
 

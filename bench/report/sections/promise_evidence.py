@@ -235,11 +235,11 @@ def _unserved(tried_case: _TestedCase) -> Cell:
         tried_case.other_run.measured["case"] == tried_case.case["case"]
     ]
     valid = case_trials[case_trials["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
-    uncrowded_trials, of = method.uncrowded_trials(valid)
+    undisturbed_trials, of = method.undisturbed_trials(valid)
     gaps = pd.DataFrame(
         {
-            "ns": uncrowded_trials["unavailable_ns"].astype(float),
-            "ended": uncrowded_trials["unavailable_ended"],
+            "ns": undisturbed_trials["unavailable_ns"].astype(float),
+            "ended": undisturbed_trials["unavailable_ended"],
         }
     )
     gap_cell = fault_summary.gap(gaps, of)

@@ -187,7 +187,7 @@ def check(case: Case) -> list[str]:
         _sizes,
         _retention,
         _reserved,
-        _twice,
+        _aliases,
         _refused,
         _processor,
         _group,
@@ -319,7 +319,7 @@ def _group(case: Case) -> Iterator[str]:
         yield f"Kafka {version} has no groups of the type {kind}: they are there from {'.'.join(map(str, first))} on."
 
 
-def _twice(case: Case) -> Iterator[str]:
+def _aliases(case: Case) -> Iterator[str]:
     for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
         for name in settings:
             canonical_name = _canonical(name)
