@@ -75,6 +75,7 @@ class Reading:
     def _take_progress(self, progress: Mapping[str, Any]) -> None:
         """Take the reader's progress (commands.Verify); it reports also while nothing comes."""
         self._last_ns = progress["last_ns"]
-        self.record.received, self.record.at = progress["received"], progress["at"]
+        self.record.received = progress["received"]
+        self.record.at = [(partition, ledger, entry) for partition, ledger, entry in progress["at"]]
         self.record.stalls = [StallRecord.model_validate(stall) for stall in progress["stalls"]]
         self.record.effect_ns = progress["first_ns"]

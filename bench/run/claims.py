@@ -57,7 +57,9 @@ def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
         yield f"speaks of {system}, which this scenario does not run: add it below `systems`, or take the claim out"
     for system in sorted(expectation.systems & systems.keys()) if expectation.steps else ():
         steps = {
-            name: list(entry_steps) for name, entry_steps in _by_name(read_steps(systems[system].faults))
+            name: list(entry_steps)
+            for step_list in systems[system].step_lists().values()
+            for name, entry_steps in _by_name(read_steps(step_list))
         }
         several = {expectation.fault, expectation.reading, expectation.transfer}
         for name in expectation.steps:

@@ -176,4 +176,6 @@ def _why_not(fault: Fault, cluster: Cluster) -> str | None:
 
 
 def _error(loaded: LoadedScenario, case: Case, path: tuple[str | int, ...], message: str) -> ScenarioError:
-    return loaded.error(("systems", case.system, "faults", *path), message)
+    step_lists = loaded.scenario.systems.specs()[case.system].step_lists()
+    place = next(place for place, steps in step_lists.items() if steps == list(case.faults))
+    return loaded.error(("systems", case.system, *place, *path), message)

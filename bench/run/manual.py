@@ -56,7 +56,7 @@ def _configurations(plan: Plan) -> Iterator[str]:
     cases = [by_name[name] for name in plan.cases]
     for system in in_order(dict.fromkeys(case.system for case in cases)):
         of_system = [case for case in cases if case.system == system]
-        servers = ", ".join(numbers.plural(count, role) for role, count in of_system[0].cluster.nodes.items())
+        servers = ", ".join(_count(of_system, role) for role in of_system[0].cluster.nodes)
         yield f"{system_title(system)}: {numbers.plural(len(of_system), 'configuration')}{servers and f'; {servers}'}"
         for setting in plan.swept.get(system, ()):
             values = dict.fromkeys(text(case.swept[setting]) for case in of_system if setting in case.swept)
@@ -64,11 +64,33 @@ def _configurations(plan: Plan) -> Iterator[str]:
         yield from _steps(of_system)
 
 
+def _count(cases: Sequence[Case], role: str) -> str:
+    """Return how many nodes of a role there are: 3 or 4 bookies where cases differ."""
+    *fewer, most = sorted({case.cluster.nodes.get(role, 0) for case in cases})
+    return " or ".join([*map(str, fewer), numbers.plural(most, role)])
+
+
 def _steps(cases: Sequence[Case]) -> Iterator[str]:
-    """Name the steps of a system's cases, each once."""
-    steps = (step for case in cases for step in read_steps(case.faults))
-    lines = dict.fromkeys(f"  {step.when}: {step.entry or step.name}" for step in steps)
-    yield from lines
+    """Name the steps of a system's cases; where some have others, with the setting that tells them apart."""
+    cases_by_steps: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        steps = (f"{step.when}: {step.entry or step.name}" for step in read_steps(case.faults))
+        cases_by_steps.setdefault(tuple(dict.fromkeys(steps)), []).append(case)
+    for lines, of_steps in cases_by_steps.items():
+        if len(cases_by_steps) == 1:
+            yield from (f"  {line}" for line in lines)
+        else:
+            yield f"  {_setting_of(of_steps, [case for case in cases if case not in of_steps])}"
+            yield from (f"    {line}" for line in lines)
+
+
+def _setting_of(cases: Sequence[Case], other_cases: Sequence[Case]) -> str:
+    """Return the first setting, with its values, that tells these cases from the others."""
+    for name in cases[0].swept:
+        values = dict.fromkeys(text(case.swept[name]) for case in cases)
+        if values.keys().isdisjoint(text(case.swept[name]) for case in other_cases if name in case.swept):
+            return f"{name}={', '.join(values)}"
+    return ", ".join(case.name for case in cases)
 
 
 def _expectations(scenario: Scenario) -> Iterator[str]:

@@ -56,8 +56,7 @@ class DeliveryExpectation(Strict):
             [self.no_message_is] if isinstance(self.no_message_is, str) else self.no_message_is
         )
         for system in systems if self.system is None else (self.system,):
-            spec = systems.get(system)
-            faults = isinstance(spec, Mapping) and bool(spec.get("faults"))
+            faults = _has_steps(systems.get(system))
             for form in (_FORMS[word] for word in words):
                 yield {
                     "id": f"{system}-{form.id_end}",
@@ -67,6 +66,19 @@ class DeliveryExpectation(Strict):
                     "metric": form.metric,
                     "at_most": 0,
                 }
+
+
+def _has_steps(spec: object) -> bool:
+    """Whether a system has faults, or a variant of it, as a scenario file has them."""
+    if not isinstance(spec, Mapping):
+        return False
+    sweeps = spec.get("variants")
+    variants = [
+        variant
+        for values in (sweeps.values() if isinstance(sweeps, Mapping) else ())
+        for variant in (values.values() if isinstance(values, Mapping) else ())
+    ]
+    return any(isinstance(part, Mapping) and bool(part.get("faults")) for part in (spec, *variants))
 
 
 def written_out(document: YamlDocument) -> YamlDocument:

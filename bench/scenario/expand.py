@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
 from bench.model import EMULATED_FSYNC, PROCESSES, Case, Cluster, Jit, Load, Scalar, Settings, text, texts
 from bench.scenario.schema import Scenario
-from bench.scenario.system_spec import Omission, SystemSpec
+from bench.scenario.system_spec import OF_SYSTEM, Omission, SystemSpec, Variant
 from bench.scenario.values import AS_IS, Properties
 
 Key: TypeAlias = tuple[str, str]
@@ -40,10 +40,18 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
                 key: point_values[key] if isinstance(value, list) else value
                 for key, value in settings.items()
             }
-            for key in [key for key in case_settings if key[0] == _VARIANT]:
-                case_settings |= variants[key[1]][str(case_settings.pop(key))].settings()
+            point_variants = [
+                variants[key[1]][str(case_settings.pop(key))]
+                for key in [key for key in case_settings if key[0] == _VARIANT]
+            ]
+            for variant in point_variants:
+                case_settings |= variant.settings()
             case = _case(
-                scenario, system, spec, case_settings, str(case_settings.get(_VERSION) or version(system))
+                scenario,
+                system,
+                _with_steps_of(spec, point_variants),
+                case_settings,
+                str(case_settings.get(_VERSION) or version(system)),
             )
             sweep_cases.append(_named(case, {names[key]: value for key, value in point_values.items()}))
     return sweep_cases
@@ -62,6 +70,17 @@ def omits(omission: Omission, case: Case) -> bool:
         name in case.swept and text(case.swept[name]) in texts(values)
         for name, values in omission.where.items()
     )
+
+
+def _with_steps_of(spec: SystemSpec, variants: Sequence[Variant]) -> SystemSpec:
+    """Return what a system has, with the steps and spare nodes of these variants in place of its own."""
+    replacements = {
+        key: value
+        for variant in variants
+        for key in OF_SYSTEM
+        if (value := getattr(variant, key)) is not None
+    }
+    return spec.model_copy(update=replacements)
 
 
 def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:

@@ -234,8 +234,9 @@ class Scenario(Strict):
 
     def interleaved(self, system: SystemSpec) -> bool:
         """Return whether a system's trials are measured in slices: nothing breaks, and the load is one all along."""
-        contiguous = self.messages is not None or self.load.schedule is not None
-        return not contiguous and not system.faults and not system.processor and not system.consumer_group
+        one_load = self.messages is not None or self.load.schedule is not None
+        steps = any(system.step_lists().values())
+        return not (one_load or steps or system.processor or system.consumer_group)
 
 
 class ScenarioFile(Scenario):

@@ -36,6 +36,12 @@ _GROUP = (
 )
 
 
+_STEPS = "Steps that break things while the load runs, one after the other."
+_SPARE = "How many of the nodes of a role, the last ones, wait until a step starts them (`start`)."
+OF_SYSTEM = frozenset({"spare", "faults"})
+"""What a variant may have in place of the system's own, beside settings."""
+
+
 class Variant(Strict):
     """Settings that go together, by who owns them: one value of a sweep over whole configurations."""
 
@@ -49,10 +55,16 @@ class Variant(Strict):
     consumer: dict[str, Scalar] = Field(
         default_factory=dict, description="Settings of the consumers' client."
     )
+    spare: dict[str, Count] | None = Field(
+        default=None, description=f"Instead of the system's `spare`. {_SPARE}"
+    )
+    faults: list[dict[str, Any]] | None = Field(
+        default=None, description=f"Instead of the system's `faults`. {_STEPS}"
+    )
 
     def settings(self) -> dict[tuple[str, str], Scalar]:
         """Return them by owner and name."""
-        owners: Mapping[str, Mapping[str, Scalar]] = self.model_dump()
+        owners: Mapping[str, Mapping[str, Scalar]] = self.model_dump(exclude=set(OF_SYSTEM))
         return {
             (owner, name): value
             for owner, owner_settings in owners.items()
@@ -125,11 +137,9 @@ class SystemSpec(Strict):
     )
     spare: dict[str, Count] = Field(
         default_factory=dict,
-        description="How many of the nodes of a role, the last ones, wait until a step starts them (`start`).",
+        description=_SPARE,
     )
-    faults: list[dict[str, Any]] = Field(
-        default_factory=list, description="Steps that break things while the load runs, one after the other."
-    )
+    faults: list[dict[str, Any]] = Field(default_factory=list, description=_STEPS)
 
     @model_validator(mode="after")
     def _variants_fit(self) -> SystemSpec:
@@ -155,6 +165,20 @@ class SystemSpec(Strict):
         return self
 
     @model_validator(mode="after")
+    def _own_steps_once(self) -> SystemSpec:
+        """Refuse two sweeps with steps or spare nodes of their own: which of them would count?"""
+        for key in sorted(OF_SYSTEM):
+            names = [
+                name
+                for name, values in self.named_variants().items()
+                if any(getattr(variant, key) is not None for variant in values.values())
+            ]
+            if len(names) > 1:
+                message = f"variants.{names[0]} and variants.{names[1]} both have {key}: give them to one"
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _sizes_of_known_roles(self) -> SystemSpec:
         for role in self.node_size:
             if not self.node_counts().get(role):
@@ -166,13 +190,35 @@ class SystemSpec(Strict):
 
     @model_validator(mode="after")
     def _spare_of_more(self) -> SystemSpec:
-        for role, count in self.spare.items():
-            if role != MEMBER and count >= self.node_counts().get(role, 0):
-                message = (
-                    f"spare.{role}: one {role} at least is started with the cluster: {count} are too many"
-                )
-                raise ValueError(message)
+        by_variant = [
+            (f"variants.{name}.{value}.", {**self.node_counts(), **variant.nodes}, variant.spare or {})
+            for name, variants in self.named_variants().items()
+            for value, variant in variants.items()
+        ]
+        for place, counts, spare in (("", self.node_counts(), self.spare), *by_variant):
+            for role, count in spare.items():
+                if role != MEMBER and count >= counts.get(role, 0):
+                    message = (
+                        f"{place}spare.{role}: one {role} at least is started with the cluster: "
+                        f"{count} are too many"
+                    )
+                    raise ValueError(message)
         return self
+
+    def step_lists(self) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+        """Return every list of steps that some case has, by where it stands below the system.
+
+        The system's own counts where a case has it: not where every variant of a sweep has its own.
+        """
+        step_lists: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        sweeps = self.named_variants().items()
+        if all(any(variant.faults is None for variant in variants.values()) for _, variants in sweeps):
+            step_lists["faults",] = self.faults
+        for name, variants in sweeps:
+            for value, variant in variants.items():
+                if variant.faults is not None:
+                    step_lists["variants", name, value, "faults"] = variant.faults
+        return step_lists
 
     def versions(self) -> list[str]:
         """Return the servers' versions that the scenario names."""

@@ -117,8 +117,10 @@ def until(reached: Callable[[], bool], turn: Callable[[], object]) -> None:
 
 
 @contextmanager
-def sending(live: Endpoint, topic: Topic, window: int = 1) -> Iterator[Sends]:
-    producers = live.system.producers(live.endpoint, topic, {}, 1, window)
+def sending(
+    live: Endpoint, topic: Topic, window: int = 1, settings: Settings | None = None
+) -> Iterator[Sends]:
+    producers = live.system.producers(live.endpoint, topic, settings or {}, 1, window)
     try:
         yield Sends(producers)
     finally:
@@ -233,6 +235,21 @@ def test_producers_send_side_by_side_from_a_thread_each(live_system: LiveSystem,
         for of_partition in numbers_by_partition(received).values():
             mine = [value for value in of_partition if value // 1000 == number]
             assert mine == sorted(mine)
+
+
+def test_a_kafka_client_with_a_partitioner_chooses_the_partition_itself(live_system: LiveSystem) -> None:
+    only_of("kafka", live_system)
+    topic = live_system.topic(3)
+
+    with sending(live_system, topic, settings={"partitioner": "consistent_random"}) as sends:
+        for number in range(50):
+            sends.send()
+            sends.wait(number + 1)
+
+    partitions = [done.partition for (done,) in sends.done.values()]
+    assert set(partitions) <= {0, 1, 2}
+    assert partitions != [number % 3 for number in range(50)], "in turn is the suite's order"
+    assert numbers_by_partition(read_all(live_system, topic)) == sent_by_partition(sends)
 
 
 @pytest.mark.parametrize("window", [2, 100])

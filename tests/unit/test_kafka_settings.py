@@ -107,6 +107,10 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
         (with_cluster(settings={"broker": {"num.io.threads": "many"}}), "num.io.threads of the broker is a"),
         (replace(SOUND, producer={"message.max.bytes": "1MB"}), "client refuses these producer settings"),
         (replace(SOUND, producer={"acks": 2}), "acks is 0, 1 or all, not 2"),
+        (
+            replace(SOUND, producer={"partitioner": "random"}, load=replace(SOUND.load, keys=10)),
+            "leave the producer's partitioner out",
+        ),
         (with_cluster(nodes={"zookeeper": 1, "broker": 4}), "knows no ZooKeeper any more"),
         (
             with_cluster(version="2.4.1", nodes={"zookeeper": 1, "broker": 4}),

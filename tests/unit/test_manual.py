@@ -47,6 +47,17 @@ def test_values_stand_in_the_scenarios_order() -> None:
     assert "emulated_fsync: as is, 1ms, 5ms, 10ms" in sections("parity")["CONFIGURATIONS"].splitlines()
 
 
+def test_steps_that_some_configurations_have_stand_with_what_tells_those_apart() -> None:
+    lines = sections("scale-out")["CONFIGURATIONS"].splitlines()
+
+    assert "Pulsar: 2 configurations; 1 zookeeper, 3 or 4 bookies, 2 or 3 brokers" in lines
+    assert lines.count("5 s later: partitions given anew") == 1
+    lines = sections("version-faults")["CONFIGURATIONS"].splitlines()
+    kafka = lines[: lines.index("Pulsar: 6 configurations; 1 zookeeper, 3 bookies, 2 brokers")]
+    assert kafka[3:5] == ["fault=leader killed", "4 s later: leader killed"]
+    assert kafka[-2:] == ["fault=power cut", "4 s later: power cut"]
+
+
 @pytest.mark.parametrize("name", ["capacity", "ttl", "cursor-quorums"])
 def test_lines_are_no_longer_than_a_terminal(name: str) -> None:
     assert max(map(len, manual(name).splitlines())) <= 100

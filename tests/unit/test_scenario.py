@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,75 @@ def test_versions_are_swept_on_clusters_of_their_own(tmp_path: Path) -> None:
 
     assert [case.name for case in found] == ["kafka version=3.9.2", "kafka version=4.4.0"]
     assert [case.cluster.version for case in found] == ["3.9.2", "4.4.0"]
+
+
+STEPS_BY_VARIANT = """\
+name: small
+title: A small one
+question: Does it read?
+expectations:
+  - {id: one, claim: It holds, system: kafka, metric: ack_gap_ns, fault: FAULT, at_most: 1}
+systems:
+  kafka:
+    nodes: {broker: 3}
+    variants:
+      way:
+        killed: {faults: [{name: gone, when: {after: 1s}, kill: broker-1}]}
+        added:
+          nodes: {broker: 4}
+          spare: {broker: 1}
+          faults: [{name: there, when: {after: 1s}, start: broker-4, heal: never}]
+        undisturbed: {faults: []}
+consumers: 1
+duration: 5s
+repeats: 1
+"""
+
+
+def test_a_variant_has_steps_and_spare_nodes_of_its_own(tmp_path: Path) -> None:
+    text = STEPS_BY_VARIANT.replace("FAULT", "there")
+
+    trials = plan(load(write(tmp_path, text)), 1).trials
+
+    cases_by_way = {trial.case.swept["way"]: trial.case for trial in trials}
+    assert {way: [step["name"] for step in case.faults] for way, case in cases_by_way.items()} == {
+        "killed": ["gone"],
+        "added": ["there"],
+        "undisturbed": [],
+    }
+    assert {way: dict(case.cluster.spare) for way, case in cases_by_way.items()} == {
+        "killed": {},
+        "added": {"broker": 1},
+        "undisturbed": {},
+    }
+
+
+OTHER = "      other:\n        a: {faults: []}\n        b: {faults: []}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("FAULT", "gon", "'one' speaks of a step 'gon', which kafka does not have; one of gone, there"),
+        (
+            "kill: broker-1",
+            "kill: broker-7",
+            "systems.kafka.variants.way.killed.faults.0: kafka has no target",
+        ),
+        (
+            "faults: []",
+            "faults: [{name: x, kil: y}]",
+            "variants.way.undisturbed.faults.0.kil: there is no such",
+        ),
+        ("spare: {broker: 1}", "spare: {broker: 4}", "variants.way.added.spare.broker: one broker at least"),
+        ("consumers: 1\n", f"{OTHER}consumers: 1\n", "variants.way and variants.other both have faults"),
+    ],
+)
+def test_wrong_steps_of_a_variant_are_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = STEPS_BY_VARIANT.replace(old, new).replace("FAULT", "there")
+
+    with pytest.raises(ScenarioError, match=re.escape(said)):
+        plan(load(write(tmp_path, text)), 1)
 
 
 def test_settings_of_one_name_are_told_apart_by_their_owner(tmp_path: Path) -> None:

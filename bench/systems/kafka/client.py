@@ -17,7 +17,7 @@ from bench.model import Outcome, Scalar, Settings, Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
 from bench.systems.kafka.records import Record, consume, leave, poll, received
-from bench.systems.kafka.settings import client_config, client_properties, lookup, merged
+from bench.systems.kafka.settings import PARTITIONER, client_config, client_properties, lookup, merged
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 _SYNC: Settings = {
@@ -50,6 +50,8 @@ _REPORTED_DEFAULTS = (
     "queue.buffering.max.kbytes",
 )
 """Producer properties whose defaults belong beside a measurement."""
+_ANY_PARTITION = -1
+_STICKY = "sticky.partitioning.linger.ms"
 _SECRETS = ("password", "secret", "key.pem", "jaas", "oauthbearer.config")
 
 _LIVE: Settings = {
@@ -83,7 +85,16 @@ class KafkaProducers:
         self._config = merged({**_PRODUCER, **(_SYNC if window == 1 else {}), **queue}, settings)
         config = client_config(endpoint, self._config)
         over = _reporter(certain_refusals(self._config))
-        self.clients = [KafkaProducer(Producer(config), topic, number, over) for number in range(count)]
+        chosen_by_client = PARTITIONER in settings
+        self.clients = [
+            KafkaProducer(
+                Producer(config),
+                topic,
+                [(None, _ANY_PARTITION)] if chosen_by_client else _places(topic, number % topic.partitions),
+                over,
+            )
+            for number in range(count)
+        ]
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
@@ -91,6 +102,8 @@ class KafkaProducers:
         defaults: dict[str, Scalar] = {name: properties[name].default for name in _REPORTED_DEFAULTS}
         if text(lookup(self._config, "enable.idempotence")) == "true":
             defaults["max.in.flight"] = 5  # librdkafka lowers it by itself
+        if PARTITIONER in self._config:
+            defaults[_STICKY] = properties[_STICKY].default
         settings = merged(defaults, self._config)
         return {name: value for name, value in settings.items() if not any(word in name for word in _SECRETS)}
 
@@ -106,7 +119,7 @@ class KafkaProducers:
 
 
 class KafkaProducer:
-    """See protocols.Producer. Sends go to the partitions in turn; with keys, each key to that of its number.
+    """See protocols.Producer. Sends go to the places in turn, each a key and a partition.
 
     `poll` with less than 1 ms does not wait at all (librdkafka counts milliseconds): whoever needs that poll
     again. What an error means for the message: see outcomes.py.
@@ -114,11 +127,13 @@ class KafkaProducer:
 
     __slots__ = ("_over", "_places", "_poll", "_produce", "_producer", "_refused", "_topic")
 
-    def __init__(self, producer: Producer, topic: Topic, number: int, over: Report) -> None:
-        """Look the topic up; begin with another partition than the producers of other numbers."""
+    def __init__(
+        self, producer: Producer, topic: Topic, places: Sequence[tuple[bytes | None, int]], over: Report
+    ) -> None:
+        """Look the topic up."""
         self._producer = producer
         self._topic = topic.name
-        self._places = cycle(_places(topic, number % topic.partitions))
+        self._places = cycle(places)
         self._refused: deque[tuple[Callable[[SendResult], None], SendResult]] = deque()
         self._over = over
         self._produce = producer.produce
@@ -169,7 +184,10 @@ class KafkaProducer:
 
 
 def _places(topic: Topic, first: int) -> list[tuple[bytes | None, int]]:
-    """Return key and partition of messages in turn: a key's partition is its number modulo the partitions."""
+    """Return key and partition of messages in turn: a key's partition is its number modulo the partitions.
+
+    Without keys they begin with the partition `first`: producers of other numbers begin elsewhere.
+    """
     if topic.keys:
         return [(str(key).encode(), key % topic.partitions) for key in range(topic.keys)]
     return [(None, partition) for partition in (*range(first, topic.partitions), *range(first))]

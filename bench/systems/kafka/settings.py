@@ -20,6 +20,8 @@ from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
 from bench.systems.properties import is_whole, listed, misvalued
 
 COMMIT = "commit"
+PARTITIONER = "partitioner"
+"""With this property of librdkafka's, messages go where the client itself sends them, not to the partitions in turn."""
 TRANSACTION = "transaction"
 COMMITS = (SETTLE_BEFORE, SETTLE_AFTER, TRANSACTION)
 """When a processor commits what it has read: bench/systems/kafka/processor.py."""
@@ -189,6 +191,7 @@ def check(case: Case) -> list[str]:
         _reserved,
         _aliases,
         _refused,
+        _partitioner,
         _processor,
         _group,
     )
@@ -304,6 +307,11 @@ def _reserved(case: Case) -> Iterator[str]:
     for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
         for name in sorted(_CLIENTS_OWN[client] & set(settings)):
             yield f"{name} can't be set for the {client}: the suite needs its own value there."
+
+
+def _partitioner(case: Case) -> Iterator[str]:
+    if case.load.keys and PARTITIONER in case.producer:
+        yield f"With load.keys the key's number decides the partition: leave the producer's {PARTITIONER} out."
 
 
 def _processor(case: Case) -> Iterator[str]:
