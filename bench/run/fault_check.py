@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.backends import fsync_gate
 from bench.backends.docker import DockerBackend
-from bench.backends.external import ExternalBackend
+from bench.backends.external_backend import ExternalBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError, did_you_mean
 from bench.faults import Step, read_steps, targets

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.backends import sandbox
-from bench.backends.external import ExternalBackend
+from bench.backends.external_backend import ExternalBackend
 from bench.errors import BenchError, MissingAgentsError
 from bench.load.agent import read_token
 from bench.load.joined_agents import Invitation
@@ -21,7 +21,7 @@ from bench.model import Cluster, Trial
 from bench.run import trial_record
 from bench.run.cluster import LiveCluster, cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
-from bench.run.external import delete_topics, own_topics
+from bench.run.external_clusters import delete_topics, own_topics
 from bench.run.folder import RunFolder
 from bench.run.interleaved_trials import InterleavedTrials
 from bench.run.load_machines import LoadPlan, suite_version

@@ -19,9 +19,16 @@ from typing import Any, TypeAlias
 
 from bench.errors import EventLogError, ScenarioError
 from bench.model import DOCKER, PROCESS, Case, Cluster, Settings, Trial, text
-from bench.run import claims, container_cases, estimate, external_cases, fault_check, wiring
-from bench.run import external as external_clusters
-from bench.run.external import External
+from bench.run import (
+    claims,
+    container_cases,
+    estimate,
+    external_cases,
+    external_clusters,
+    fault_check,
+    wiring,
+)
+from bench.run.external_clusters import External
 from bench.run.folder import RunFolder
 from bench.run.shared_clusters import on_shared_clusters, side_by_side
 from bench.scenario import LoadedScenario, cases, load

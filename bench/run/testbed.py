@@ -28,11 +28,11 @@ from bench.load.commands import (
 from bench.load.results import LoadResult, ReadResult, SendCounts, SliceResult
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster
-from bench.run.external import own_topics
+from bench.run.external_clusters import own_topics
 from bench.run.folder import RunFolder
 from bench.run.load_machines import LoadProcesses
 from bench.systems import endpoint as endpoints
-from bench.systems.external import ExternalAdmin
+from bench.systems.external_access import ExternalAdmin
 from bench.systems.registry import describe
 from bench.telemetry import Sampler, SliceSampler, WatchedProcesses
 

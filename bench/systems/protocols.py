@@ -11,7 +11,7 @@ from bench.systems.draining import DrainResult
 from bench.systems.server_metrics import Scrape
 
 if TYPE_CHECKING:
-    from bench.systems.external import ExternalAccess
+    from bench.systems.external_access import ExternalAccess
 
 NOT_GIVEN = -1
 """Stands for a null in the integer columns of the event log (ledger, entry, batch index, done, partition)."""
@@ -268,7 +268,7 @@ class System(Protocol):
         """
 
     def external(self, endpoint: str) -> ExternalAccess | None:
-        """Return access to a cluster that somebody else runs (external.py); None for a system without it."""
+        """Return access to a cluster that somebody else runs (external_access.py); None for a system without it."""
 
     def check(self, case: Case) -> list[str]:
         """Say in full sentences why this case cannot exist, such as Qa > Qw; [] when it can."""

@@ -23,7 +23,7 @@ from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
 from bench.model import Cluster, Outcome, Settings, Topic
 from bench.systems.endpoint import Endpoint as ExternalEndpoint
-from bench.systems.external import ExternalAccess
+from bench.systems.external_access import ExternalAccess
 from bench.systems.layout import partition_layout
 from bench.systems.memory import members as memory_members
 from bench.systems.protocols import (

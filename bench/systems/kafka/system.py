@@ -19,7 +19,7 @@ from bench.systems.kafka import (
 )
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
-from bench.systems.kafka.external import ExternalKafka
+from bench.systems.kafka.external_access import ExternalKafka
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
 from bench.systems.server_metrics import Scrape

@@ -9,7 +9,7 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
-from bench.systems.memory.external import ExternalMemory
+from bench.systems.memory.external_access import ExternalMemory
 from bench.systems.memory.members import MemoryMember
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage

@@ -21,7 +21,7 @@ from bench.systems.pulsar import (
 )
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
-from bench.systems.pulsar.external import ExternalPulsar
+from bench.systems.pulsar.external_access import ExternalPulsar
 from bench.systems.pulsar.members import Member
 from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers

@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 from bench.errors import ClusterError, did_you_mean
 from bench.model import Cluster, Settings, Topic, TopicState
 from bench.systems import endpoint as endpoints
-from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
+from bench.systems.external_access import CONNECT_S, ClusterFacts, ExternalAdmin
 from bench.systems.kafka import topic_admin, topics
 from bench.systems.kafka.admin import SHOWN_SETTINGS, played, shown
 from bench.systems.kafka.config import copies
@@ -48,7 +48,7 @@ _LOOK_S, _DOWN_S = 1.0, 5.0
 
 
 class ExternalKafka:
-    """See external.ExternalAccess."""
+    """See external_access.ExternalAccess."""
 
     parts: Sequence[str] = ("leader", "follower", "followers", "replicas")
     tells_copies = True
@@ -59,13 +59,13 @@ class ExternalKafka:
         self._endpoint = endpoint
 
     def wrong_properties(self) -> list[tuple[str, str]]:
-        """See external.ExternalAccess: what is no matter of the connection stands in scenarios."""
+        """See external_access.ExternalAccess: what is no matter of the connection stands in scenarios."""
         valid_names = [name for name in client_properties() if name.startswith(_CONNECTION)]
         properties = endpoints.parse(self._endpoint).client
         return [(name, _hint(name, valid_names)) for name in properties if name not in valid_names]
 
     def facts(self) -> ClusterFacts:
-        """See external.ExternalAccess. Kafka's clients are not told the brokers' version."""
+        """See external_access.ExternalAccess. Kafka's clients are not told the brokers' version."""
         cluster_metadata = self._connected()
         settings, unreadable = self._broker_settings(min(cluster_metadata.brokers))
         return ClusterFacts(
@@ -110,7 +110,7 @@ class ExternalKafka:
         return {name: value for name in names if (value := entries[name].value) is not None}, []
 
     def why_no_topics(self, prefix: str) -> str | None:
-        """See external.ExternalAccess: a broker checks the request without carrying it out."""
+        """See external_access.ExternalAccess: a broker checks the request without carrying it out."""
         new = NewTopic(f"{prefix}check", num_partitions=1)
         client = admin_client(self._endpoint)
         try:
@@ -120,23 +120,23 @@ class ExternalKafka:
         return None
 
     def topic_defaults(self) -> Settings:
-        """See external.ExternalAccess: messages are kept until they are read, and Kafka's own default is one replica.
+        """See external_access: messages are kept until they are read, and Kafka's own default is one replica.
 
         By the cluster's settings messages may be gone before, and one more replica may be asked for.
         """
         return {"retention.ms": 86_400_000, "retention.bytes": -1, "min.insync.replicas": 1}
 
     def admin(self, cluster: Cluster) -> ExternalKafkaAdmin:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         return ExternalKafkaAdmin(self._endpoint, cluster)
 
     def topics(self, prefix: str) -> list[str]:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         topics_by_name = listed(admin_client(self._endpoint), "Listing the topics").topics
         return sorted(name for name in topics_by_name if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         topic_admin.delete(self._endpoint, name)
 
 
@@ -190,7 +190,7 @@ class ExternalKafkaAdmin(ExternalAdmin):
         topics.await_topic(admin_client(self._endpoint), topic, replicas, SETTLES_S)
 
     def other_messages(self) -> int | None:
-        """See external.ExternalAdmin: by the ends of all partitions that this user may describe."""
+        """See external_access.ExternalAdmin: by the ends of all partitions that this user may describe."""
         client = admin_client(self._endpoint)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         try:

@@ -6,7 +6,7 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Topic
-from bench.systems.pulsar.external import ExternalPulsarAdmin
+from bench.systems.pulsar.external_access import ExternalPulsarAdmin
 
 METADATA = (
     "LedgerMetadata{formatVersion=3, ensembleSize=2, writeQuorumSize=2, ackQuorumSize=1, state=OPEN, "
@@ -79,7 +79,7 @@ def test_nobody_is_asked_where_no_node_may_be_broken() -> None:
 
 
 def test_a_topic_is_available_once_every_partition_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.systems.pulsar.external.SETTLES_S", 0.0)
+    monkeypatch.setattr("bench.systems.pulsar.external_access.SETTLES_S", 0.0)
     answers = Answers()
     assert administrator(answers).state(TOPIC).available
     administrator(answers).await_settled(TOPIC)

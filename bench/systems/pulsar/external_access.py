@@ -19,7 +19,7 @@ import pulsar
 from bench.errors import ClusterError
 from bench.model import Cluster, Settings, Topic, TopicState, text
 from bench.systems import endpoint as endpoints
-from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
+from bench.systems.external_access import CONNECT_S, ClusterFacts, ExternalAdmin
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.credentials import client_arguments, mistakes
@@ -58,7 +58,7 @@ _NOT_REACHED = (
 
 
 class ExternalPulsar:
-    """See external.ExternalAccess."""
+    """See external_access.ExternalAccess."""
 
     parts: Sequence[str] = ("owner", "bookie ", "ensemble", "write quorum")
     tells_copies = False
@@ -74,11 +74,11 @@ class ExternalPulsar:
         return RestClient([Host(connection.admin, connection.admin.rstrip("/"))], answer_s, connection.client)
 
     def wrong_properties(self) -> list[tuple[str, str]]:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         return mistakes(endpoints.parse(self._endpoint).client)
 
     def facts(self) -> ClusterFacts:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         unreadable: list[str] = []
 
         def read(subject: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - JSON
@@ -127,7 +127,7 @@ class ExternalPulsar:
             return  # a broker has answered
 
     def why_no_topics(self, prefix: str) -> str | None:  # noqa: ARG002 - the right is the tenant's
-        """See external.ExternalAccess: who may list a tenant's namespaces may create them."""
+        """See external_access.ExternalAccess: who may list a tenant's namespaces may create them."""
         try:
             self._namespaces()
         except ClusterError as error:
@@ -140,20 +140,20 @@ class ExternalPulsar:
             return list(rest_client.ask(doing, "GET", f"admin/v2/namespaces/{self._tenant}"))
 
     def topic_defaults(self) -> Settings:
-        """See external.ExternalAccess: what a namespace must have is no setting of scenarios (_NAMESPACE_POLICIES)."""
+        """See external_access: what a namespace must have is no setting of scenarios (_NAMESPACE_POLICIES)."""
         return {}
 
     def admin(self, cluster: Cluster) -> ExternalPulsarAdmin:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         return ExternalPulsarAdmin(self._rest_client(_ADMIN_S), self._rest_client(_LOOK_S), cluster)
 
     def topics(self, prefix: str) -> list[str]:
-        """See external.ExternalAccess: each has a namespace of the same name."""
+        """See external_access.ExternalAccess: each has a namespace of the same name."""
         names = (namespace.partition("/")[2] for namespace in self._namespaces())
         return sorted(name for name in names if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
-        """See external.ExternalAccess."""
+        """See external_access.ExternalAccess."""
         with closing(self.admin(Cluster("pulsar", "", {}))) as admin:
             admin.delete_topic(Topic(name, 0, tenant=self._tenant))
 

@@ -16,7 +16,7 @@ from bench.run import wiring
 from bench.run.folder import RunFolder
 from bench.scenario.cluster_file import ClusterFile, read_cluster_file
 from bench.systems.endpoint import resolved
-from bench.systems.external import ClusterFacts, ExternalAccess
+from bench.systems.external_access import ClusterFacts, ExternalAccess
 
 _AT_ONCE = 8
 FILE = "clusters.json"
