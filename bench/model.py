@@ -143,6 +143,8 @@ class Cluster:
 
     `spare` counts, by role, the last of its nodes that are not started with it: a step may start them.
 
+    With `pinned` its servers, and the load with the suite, run on cores of their own (bench/backends/cores.py).
+
     With `groups` its storage nodes stand in groups, each with all the nodes of its roles and settings of its own: by
     group, then by role. Cases that differ in nothing else then share a cluster (Case.group).
 
@@ -163,6 +165,7 @@ class Cluster:
     own_disks: bool = False
     fsync_gates: bool = False
     memory_groups: bool = False
+    pinned: bool = False
     spare: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
     external: str = ""

@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from bench.backends import power
+from bench.backends.cores import bound, confirm
 from bench.backends.gates import Gates
 from bench.backends.netns import Network
 from bench.backends.node_backend import NodeBackend, NodeProcess, signal_all
@@ -33,12 +35,14 @@ class ProcessBackend(NodeBackend):
         *,
         fsync_gates: bool = False,
         memory_groups: bool = False,
+        cores: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> None:
         """Lay the network, and a file system of its own at each of `disks`; nothing is started yet.
 
         With `fsync_gates` every node's fsyncs pass a gate, which can hold them. With `memory_groups` each node's memory
-        can be limited.
+        can be limited. `cores` are those on which nodes run, by name; others run where this process does.
         """
+        self._cores = cores
         self._gates = Gates() if fsync_gates else None
         self._disks = OwnDisks()
         self._own_network = Network(nodes) if nodes else None
@@ -59,7 +63,8 @@ class ProcessBackend(NodeBackend):
         entering = self._network.enter(node)
 
         def spawn(command: Sequence[str], *inherited: int) -> None:
-            process = self._processes[node.name] = _spawned(node, [*entering, *command], inherited)
+            on_cores = bound([*entering, *command], self._cores.get(node.name, ()))
+            process = self._processes[node.name] = _spawned(node, on_cores, inherited)
             self.limits.started(node, process.pid)
 
         node.directory.mkdir(parents=True, exist_ok=True)
@@ -86,6 +91,12 @@ class ProcessBackend(NodeBackend):
         if self._gates is None:
             raise FaultError("This cluster's nodes were started without gates before their disks.")
         return self._gates
+
+    def confirm_cores(self) -> None:
+        """Read back on which cores the nodes run. Raises SetupError for one that runs on others."""
+        for name, node_cores in self._cores.items():
+            if (process := self._processes.get(name)) is not None and process.poll() is None:
+                confirm(name, process.pid, node_cores)
 
     def sync_disks(self) -> None:
         """Bring what the nodes wrote while they started to their own disks: no power cut is meant to hit that."""

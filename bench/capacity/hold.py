@@ -26,7 +26,8 @@ class Hold:
     `due`, `late` and `late_end_to_end` count messages by the second in which they were due. A message is late where its
     response time, from its due time, is above the level's, where it failed, or where it was never sent. It is late end
     to end where no consumer had it within the level's time. `backlogs` holds the growth of each backlog by its name,
-    such as "producers" or "consumers". With `limited_by_client` the load process was at its own limit.
+    such as "producers" or "consumers". With `limited_by_client` the load process was at its own limit. With
+    `copies_missing` the system knew at the end of copies that were not there: a server did not keep up.
 
     Raises ValueError where the three counts are not of the same seconds.
     """
@@ -40,6 +41,7 @@ class Hold:
     failed: int = 0
     backlogs: Mapping[str, Slope] = field(default_factory=dict)
     limited_by_client: bool = False
+    copies_missing: bool = False
 
     def __post_init__(self) -> None:
         if not len(self.due) == len(self.late) == len(self.late_end_to_end):
@@ -67,6 +69,7 @@ class Hold:
                 for name in dict.fromkeys([*self.backlogs, *other_hold.backlogs])
             },
             limited_by_client=self.limited_by_client or other_hold.limited_by_client,
+            copies_missing=self.copies_missing or other_hold.copies_missing,
         )
 
 

@@ -33,7 +33,8 @@ class HeldSlice:
     """A slice in which a rate was held, in messages a second, over so many producers.
 
     Times are of the log's clock: the load began at `begun_ns`, and what was due from `start_ns` until before `end_ns`
-    counts. `client_cpu_share` is how much of a core the load process used.
+    counts. `client_cpu_share` is how much of a core the load process used. `copies_missing`: the system knew of missing
+    copies at its end.
     """
 
     number: int
@@ -43,6 +44,7 @@ class HeldSlice:
     start_ns: int
     end_ns: int
     client_cpu_share: float
+    copies_missing: bool = False
 
     @property
     def seconds(self) -> float:
@@ -90,6 +92,7 @@ def hold_of(held: HeldSlice, counts: Counts) -> Hold:
         failed=counts.get("failed", {}).get(0, 0),
         backlogs=_backlogs(held, counts),
         limited_by_client=held.client_cpu_share >= BUSY,
+        copies_missing=held.copies_missing,
     )
 
 

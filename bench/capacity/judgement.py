@@ -54,7 +54,7 @@ def judge(hold: Hold, level: ServiceLevel) -> Judgement:
 def probably_passes(hold: Hold, level: ServiceLevel) -> bool:
     """Whether a hold keeps every limit by its figures themselves, whatever their intervals."""
     late = (sum(counts) <= LATE_SHARE * sum(hold.due) for counts in (hold.late, hold.late_end_to_end))
-    counted = (_sent(hold, level), _failed(hold, level))
+    counted = (_sent(hold, level), _failed(hold, level), _copies(hold))
     limit = level.most_backlog_growth * hold.rate
     return (
         all(late)
@@ -69,6 +69,7 @@ def _checks(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
     yield _late(hold, hold.late_end_to_end, level.end_to_end_p99_ns, "had not reached a consumer")
     yield _sent(hold, level)
     yield _failed(hold, level)
+    yield _copies(hold)
     for name, slope in hold.backlogs.items():
         yield _backlog(hold, level, name, slope)
 
@@ -93,6 +94,13 @@ def _sent(hold: Hold, level: ServiceLevel) -> Judgement:
 def _failed(hold: Hold, level: ServiceLevel) -> Judgement:
     reason = f"{numbers.plural(hold.failed, 'message')} failed; the limit is {level.most_failed:,}."
     return Judgement(_counted(enough=hold.failed <= level.most_failed), reason)
+
+
+def _copies(hold: Hold) -> Judgement:
+    phrase = (
+        "were missing: a server did not keep up" if hold.copies_missing else "were not known to be missing"
+    )
+    return Judgement(_counted(enough=not hold.copies_missing), f"At its end copies {phrase}.")
 
 
 def _backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgement:

@@ -61,6 +61,12 @@ HOLDS = Table(
             unit="messages/s",
             required=True,
         ),
+        *columns(
+            "copies_missing",
+            Kind.BOOL,
+            "At its end the system knew of copies that were not there; null for a hold that does not confirm, and in "
+            "results of older versions.",
+        ),
         *columns("client_cpu_share", Kind.REAL, "Of a core, of the load process.", unit="1", required=True),
         *columns(
             "verdict",

@@ -72,12 +72,14 @@ HoldKey = tuple[int, int]
 class HoldRecord(SpanRecord):
     """A slice in which a rate was held, in messages a second; `confirms`: the result rests on it.
 
-    By `verdict` (capacity.judgement.HoldVerdict) and `reason` the search went on.
+    By `verdict` (capacity.judgement.HoldVerdict) and `reason` the search went on. `copies_missing`: the system knew of
+    missing copies at its end; None where nobody asked, or could tell.
     """
 
     rate: float
     confirms: bool
     client_cpu_share: float
+    copies_missing: bool | None = None
     verdict: str | None = None
     reason: str | None = None
 

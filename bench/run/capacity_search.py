@@ -41,24 +41,33 @@ class CapacitySearch:
             )
         )
 
-    def add(self, done: SliceResult) -> None:
-        """Take what the load process said of the hold asked for, whose log is on disk. Raises EventLogError."""
+    @property
+    def confirms(self) -> bool:
+        """Whether the result rests on the hold asked for."""
+        return self.search.request is not None and self.search.request.confirms
+
+    def add(self, done: SliceResult, *, copies_missing: bool | None = None) -> None:
+        """Take what the load process said of the hold asked for, whose log is on disk. Raises EventLogError.
+
+        `copies_missing`: whether the system knew of missing copies at its end; None where nobody asked, or could tell.
+        """
         hold_request = self.search.request
         if hold_request is None:
             raise ValueError("the search is over")
-        self.search.add(self._hold(done, hold_request))
+        self.search.add(self._hold(done, hold_request, copies_missing=bool(copies_missing)))
         self.holds.append(
             HoldRecord(
                 **done.slice.model_dump(),
                 rate=hold_request.rate,
                 confirms=hold_request.confirms,
                 client_cpu_share=done.client.cpu_share or 0.0,
+                copies_missing=copies_missing,
                 verdict=self.search.judgement.verdict,
                 reason=self.search.judgement.reason,
             )
         )
 
-    def _hold(self, done: SliceResult, hold_request: HoldRequest) -> Hold:
+    def _hold(self, done: SliceResult, hold_request: HoldRequest, *, copies_missing: bool) -> Hold:
         span = done.slice
         held = HeldSlice(
             number=span.slice,
@@ -68,6 +77,7 @@ class CapacitySearch:
             start_ns=span.start_ns,
             end_ns=span.end_ns,
             client_cpu_share=done.client.cpu_share or 0.0,
+            copies_missing=copies_missing,
         )
         return read_hold(self.working, held, self.level)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from bench.backends import ports
+from bench.backends import cores, ports
 from bench.backends.abilities import Killable
 from bench.backends.backend import Backend
 from bench.backends.docker import DockerBackend
@@ -157,6 +157,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         start_s = time.monotonic() - begun
         if isinstance(backend, ProcessBackend):
             backend.sync_disks()
+            backend.confirm_cores()
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
         scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
@@ -180,6 +181,7 @@ def _backend(
         [*folders.values()] if spec.own_disks else [],
         fsync_gates=spec.fsync_gates,
         memory_groups=spec.memory_groups,
+        cores={server.name: cores.split().servers for server in servers} if spec.pinned else {},
     )
     try:
         ports.check_free(all_nodes)

@@ -25,6 +25,8 @@ def _reasons(case: Case) -> Iterator[str]:
         yield f"There is no image of {case.system}."
     if case.node_size:
         yield "Nodes of a given size cannot be had in containers."
+    if case.cluster.pinned:
+        yield "Containers are not pinned to cores (pin)."
     yield from process_cases.reasons(case)
     for step in read_steps(case.faults):
         if step.fault is not None and not all(

@@ -41,6 +41,8 @@ def _on(cluster: ExternalCluster, case: Case) -> Case:
 
 
 def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -> Iterator[str]:
+    if case.cluster.pinned:
+        yield "Servers of others are not pinned to cores (pin)."
     steps = read_steps(case.faults)
     broken = dict.fromkeys(step.name for step in steps if step.fault is not None)
     if broken and not cluster.nodes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.backends import fsync_gate
+from bench.backends import cores, fsync_gate
 from bench.backends.docker import DockerBackend
 from bench.backends.external_backend import ExternalBackend
 from bench.backends.process import ProcessBackend
@@ -162,6 +162,8 @@ def require(cases: Iterable[Case]) -> None:
             raise SetupError(f"disk.emulated_fsync is not possible on this machine: {reason}.")
         if case.node_size and (reason := node_sizes.why_not(case.node_size)) is not None:
             raise SetupError(f"node_size is not possible on this machine: {reason}.")
+        if case.cluster.pinned and (reason := cores.why_not()) is not None:
+            raise SetupError(f"pin is not possible on this machine: {reason}.")
         for step in read_steps(case.faults):
             if step.fault is not None and (reason := _why_not(step.fault, case.cluster)) is not None:
                 raise SetupError(f"step {step.name!r} ({step.fault.key}) is not possible here: {reason}.")

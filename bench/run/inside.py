@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.backends import sandbox
+from bench.backends import cores, sandbox
 from bench.backends.external_backend import ExternalBackend
 from bench.errors import BenchError, MissingAgentsError
 from bench.load.agent import read_token
@@ -78,6 +78,8 @@ class Runner:
         clusters = {cluster_key(trial.case.cluster): trial.case.cluster for trial in left}
         try:
             with ExitStack() as stack:
+                if any(cluster.pinned for cluster in clusters.values()):
+                    stack.enter_context(cores.suite_on(cores.split().load))
                 processes = left[0].case.load.processes
                 testbeds = dict(self._started(cluster, processes, stack) for cluster in clusters.values())
                 if left[0].case.load.slices is not None:

@@ -255,7 +255,8 @@ class InterleavedTrials:
         if done.stalled:
             rate = numbers.rate(open_trial.search.request.rate)
             raise LoadError(f"The load stopped at {rate} messages/s: the brokers no longer answered.")
-        open_trial.search.add(done)
+        copies_missing = open_trial.testbed.copies_missing(trial) if open_trial.search.confirms else None
+        open_trial.search.add(done, copies_missing=copies_missing)
 
     def _server_pids(self) -> Iterator[int]:
         for testbed in self._testbeds.values():

@@ -168,6 +168,10 @@ class Testbed:
         self.consume(Drain(trial=trial.number, expected=expected, grace_s=_DRAIN_S, to_disk=True), _TAIL_S)
         return done
 
+    def copies_missing(self, trial: Trial) -> bool | None:
+        """Ask whether the system knows of missing copies of a trial's topic; None where nobody can tell."""
+        return self.cluster.admin.state(self.topics_of(trial)[0]).copies_missing
+
     def close(self, trial: Trial) -> SendCounts:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""
         return SendCounts.model_validate(self._slicing(Close(trial=trial.number)))

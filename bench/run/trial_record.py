@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from bench import numbers
+from bench.backends import cores
 from bench.load.results import LoadResult, ReadResult, SendCounts, SliceResult
 from bench.model import FEW_FSYNCS, NANOS, Case, Load, Scalar, Settings, Trial, Verdict
 from bench.records.steps import GroupRecord, LeftOutRecord, ReadRecord, StepRecord
@@ -67,6 +69,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "processor": dict(case.processor),
         **({"consumer_group": dict(case.consumer_group)} if case.consumer_group else {}),
         **({"spare": dict(cluster.spare)} if cluster.spare else {}),
+        **({"cores": asdict(cores.split())} if cluster.pinned else {}),
         "disk": dict(case.disk),
         "telemetry": case.telemetry,
         "faults": [dict(step) for step in case.faults],

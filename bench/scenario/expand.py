@@ -153,6 +153,7 @@ def _case(
             processor=bool(spec.processor),
             members=int(case_settings["load", "consumers"]) if owned("consumer_group").get(PROCESSES) else 0,
             spare=dict(spec.spare),
+            pinned=scenario.pin,
         ),
         partitions=int(case_settings["load", "partitions"]),
         topic=owned("topic"),

@@ -155,6 +155,13 @@ class Scenario(Strict):
     jit: Annotated[
         Jit, Field(strict=False), about("The servers' JIT compilers: as shipped, or C1 only (starts fast).")
     ] = Jit.DEFAULT
+    pin: Annotated[
+        bool,
+        about(
+            "Whether servers run on cores of their own: the load and the suite get the last quarter of the "
+            "machine's cores, at least one, and the servers the others."
+        ),
+    ] = False
     topic: Annotated[TopicSpec, about("What the topic is on every system.")] = TopicSpec()
     load: Annotated[LoadSpec, about("What the producers do.")] = LoadSpec()
     consumers: Annotated[

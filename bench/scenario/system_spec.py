@@ -30,7 +30,7 @@ from bench.systems.registry import DESCRIPTIONS, NAMES
 
 _LEAST_HEAP_MIB = 64
 _GROUP = (
-    "The consumers share the messages as members of one group: its `type`{}, `work_ms` of each over a message. With "
+    "The consumers share the messages as members of one group: its `type`{}, `work` of each over a message. With "
     "`processes: true` each is a process of its own, the node member-1 and so on: it can be killed, stopped, and "
     "started where it is `spare`."
 )
@@ -122,7 +122,7 @@ class SystemSpec(Strict):
     consumer: Properties = Field(default_factory=dict, description="The client's own consumer properties.")
     processor: Properties = Field(
         default_factory=dict,
-        description="An application between two topics: when it settles, `batch`, `work_ms`.",
+        description="An application between two topics: when it settles, `batch`, `work`.",
     )
     consumer_group: Properties = Field(
         default_factory=dict,

@@ -9,23 +9,15 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)$")
+from bench import durations
+from bench.durations import DURATION
+
 _PERCENT = re.compile(r"^(\d+(?:\.\d+)?)\s*%$")
 _VERSION = re.compile(r"^\d+(\.\d+){1,3}$")
 UNLIMITED = "unlimited"
 """A budget that never ends."""
 _LINK_RATE = re.compile(r"^(\d+(?:\.\d+)?)(kbit|mbit|gbit)$")
 _BITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def _seconds(value: object) -> float:
-    """Turn '500ms', '6s', '2m', '1h' into seconds."""
-    match = _DURATION.match(value) if isinstance(value, str) else None
-    if match is None:
-        message = "a duration is a number with its unit: 500ms, 6s, 2m, 1h"
-        raise ValueError(message)
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _share(value: object) -> float:
@@ -50,7 +42,7 @@ def _share_or_all(value: object) -> float:
 
 def budget_s(value: object) -> float:
     """Return a budget in seconds, infinite for `unlimited`. Raises ValueError."""
-    return math.inf if value == UNLIMITED else _seconds(value)
+    return math.inf if value == UNLIMITED else durations.seconds(value)
 
 
 def _once(values: object) -> object:
@@ -73,8 +65,8 @@ Version: TypeAlias = Annotated[
 ]
 _Seconds: TypeAlias = Annotated[
     float,
-    BeforeValidator(_seconds),
-    WithJsonSchema({"type": "string", "pattern": _DURATION.pattern, "examples": ["6s"]}),
+    BeforeValidator(durations.seconds),
+    WithJsonSchema({"type": "string", "pattern": DURATION.pattern, "examples": ["6s"]}),
 ]
 Duration: TypeAlias = Annotated[_Seconds, Field(gt=0)]
 DurationOrNone: TypeAlias = Annotated[_Seconds, Field(ge=0)]
@@ -92,7 +84,7 @@ ShareOrAll: TypeAlias = Annotated[
 Budget: TypeAlias = Annotated[
     float,
     BeforeValidator(budget_s),
-    WithJsonSchema({"type": "string", "pattern": f"{_DURATION.pattern}|^{UNLIMITED}$", "examples": ["30m"]}),
+    WithJsonSchema({"type": "string", "pattern": f"{DURATION.pattern}|^{UNLIMITED}$", "examples": ["30m"]}),
 ]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 Scalar: TypeAlias = bool | int | float | str
@@ -170,7 +162,7 @@ def stored_bytes(value: object) -> float:
 
 def seconds(value: object) -> float:
     """Return a length of time, such as 1ms, in seconds; more than none. Raises ValueError."""
-    if not (length := _seconds(value)):
+    if not (length := durations.seconds(value)):
         message = "give a length of time: 1ms, 5ms"
         raise ValueError(message)
     return length
@@ -201,7 +193,7 @@ AS_IS = "as is"
 
 def added_fsync_s(value: object) -> float:
     """Return how much longer an fsync is to take: 0 for `as is`, else a duration in seconds."""
-    return 0.0 if value == AS_IS else _seconds(value)
+    return 0.0 if value == AS_IS else durations.seconds(value)
 
 
 def _fsync(value: object) -> object:

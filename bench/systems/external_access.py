@@ -84,7 +84,7 @@ class ExternalAdmin:
         return []
 
     def state(self, topic: Topic) -> TopicState:  # noqa: ARG002
-        """See protocols.Admin: nobody asks, as no step of a scenario runs on an external cluster."""
+        """See protocols.Admin: the nodes are unknown."""
         return TopicState(available=True, copies_missing=None, in_sync=None)
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:  # noqa: ARG002

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from bench import durations
 from bench.model import PROCESSES, Settings
 
 GROUP = "consumer_group"
 """The key of a scenario that makes a system's consumers members of one group."""
-TYPE, WORK = "type", "work_ms"
+TYPE, WORK = "type", "work"
 NAMES = frozenset({TYPE, WORK, PROCESSES})
 
 
 def work_s(settings: Settings) -> float:
     """Return how long a member takes over a message, in seconds."""
-    return float(settings.get(WORK, 0)) / 1000
+    return durations.seconds(settings[WORK]) if WORK in settings else 0.0
 
 
 def in_processes(settings: Settings) -> bool:
@@ -47,6 +48,7 @@ def why_wrong(settings: Settings, types: Collection[str], consumers: int, spare:
         yield f"A {GROUP} has one member at least: set consumers to 1 or more."
     if settings.get(TYPE) not in types:
         yield f"A {GROUP} needs a {TYPE}, one of {', '.join(types)}, not {settings.get(TYPE)}."
-    work_ms = settings.get(WORK, 0)
-    if not isinstance(work_ms, (int, float)) or isinstance(work_ms, bool) or work_ms < 0:
-        yield f"The {GROUP}'s {WORK} is a number of milliseconds from 0 on, not {work_ms}."
+    try:
+        work_s(settings)
+    except ValueError as error:
+        yield f"The {GROUP}'s {WORK} is {settings[WORK]}; {error}."

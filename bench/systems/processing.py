@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from bench import durations
 from bench.model import Settings
 
 PROCESSOR = "processor"
@@ -19,10 +20,10 @@ SETTLE_AFTER = "after"
 """It settles a batch before or after it has worked on it."""
 
 _BATCH = 500
-_WORK_MS = 2.0
-_BATCH_MS = 10_000
+_WORK = "2ms"
+_BATCH_S = 10.0
 """It is given some seconds to end in order, and ends after a batch."""
-_SHARED = ("batch", "work_ms")
+_SHARED = ("batch", "work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ def names(settle_name: str) -> frozenset[str]:
 
 def read(settings: Settings, settle_name: str) -> Processing:
     """Read a scenario's `processor`, once `why_wrong` found nothing."""
-    batch, work_ms = settings.get("batch", _BATCH), settings.get("work_ms", _WORK_MS)
-    return Processing(str(settings[settle_name]), int(batch), float(work_ms) / 1000)
+    work_s = durations.seconds(settings.get("work", _WORK))
+    return Processing(str(settings[settle_name]), int(settings.get("batch", _BATCH)), work_s)
 
 
 def why_wrong(settings: Settings, settle_name: str, ways: Collection[str]) -> Iterator[str]:
@@ -57,9 +58,11 @@ def why_wrong(settings: Settings, settle_name: str, ways: Collection[str]) -> It
     batch = settings.get("batch", _BATCH)
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         yield f"The processor's batch is a whole number from 1 on, not {batch}."
-    work_ms = settings.get("work_ms", _WORK_MS)
-    if not isinstance(work_ms, (int, float)) or isinstance(work_ms, bool) or work_ms < 0:
-        yield f"The processor's work_ms is a number of milliseconds from 0 on, not {work_ms}."
-    elif isinstance(batch, int) and batch * work_ms > _BATCH_MS:
-        most = f"A processor's batch takes at most {_BATCH_MS / 1000:.0f} s"
-        yield f"{most}: {batch} messages of {work_ms} ms take longer."
+    work = settings.get("work", _WORK)
+    try:
+        work_s = durations.seconds(work)
+    except ValueError as error:
+        yield f"The processor's work is {work}; {error}."
+        return
+    if isinstance(batch, int) and batch * work_s > _BATCH_S:
+        yield f"A processor's batch takes at most {_BATCH_S:.0f} s: {batch} messages of {work} take longer."

@@ -692,7 +692,7 @@ SETTLING: dict[str, tuple[str, Sequence[str]]] = {
 def process(live: LiveSystem, source: Topic, target: Topic, settle: Settings, at_least: int) -> int:
     """Let a processor take so many messages, end it in order, return how many it took."""
     taken = 0
-    with closing(live.system.process(live.endpoint, source, target, {"work_ms": 0, **settle})) as steps:  # type: ignore[type-var]  # systems give generators
+    with closing(live.system.process(live.endpoint, source, target, {"work": "0ms", **settle})) as steps:  # type: ignore[type-var]  # systems give generators
 
         def step() -> None:
             nonlocal taken
@@ -750,7 +750,7 @@ def test_what_a_processor_settled_stays_so_though_it_is_killed_right_after(
     how, ways = SETTLING[live_system.system.name]
     source, target = live_system.topic(1), live_system.topic(1)
     send_sync(live_system, source, 20)
-    settings: Settings = {how: ways[way], "batch": 7, "work_ms": 0}
+    settings: Settings = {how: ways[way], "batch": 7, "work": "0ms"}
     command = Process(
         system=live_system.system.name,
         endpoint=live_system.endpoint,

@@ -78,7 +78,7 @@ def searched(round_number: int, rate: int) -> TrialLog:
         configuration={"capacity": LEVEL},
         others={
             "load": LOAD | {"duration_s": 0.5, "messages": None},
-            "holds": [first, second],
+            "holds": [first, second | ({"copies_missing": True} if round_number else {})],
             "node_size": {"measured": {"broker-1": {"cpu": 0.45}, "broker-2": {"cpu": 0.35}}},
         },
     )
@@ -106,6 +106,11 @@ def test_every_held_rate_is_counted_from_its_own_slice(run: Path) -> None:
     assert (second["late"], second["late_end_to_end"]) == (80, 800)
     assert (first["verdict"], second["verdict"]) == ("passed", "failed")
     assert "10%" in second["reason"].replace(" ", "")
+
+
+def test_a_hold_says_whether_copies_were_missing_at_its_end(run: Path) -> None:
+    """Nobody asked in the first trial, as in logs of older versions."""
+    assert [row["copies_missing"] for row in table(run, "holds")] == [None, None, None, True, None, True]
 
 
 def test_times_of_a_held_rate_count_from_when_messages_were_due(run: Path) -> None:

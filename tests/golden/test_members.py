@@ -33,7 +33,7 @@ def grouped(sends: list[Row], live: list[Row], number: int) -> TrialLog:
         [*live, *read_back(sends)],
         window=(seconds(1), seconds(3)),
         round=number,
-        configuration={"consumer_group": {"type": "shared", "work_ms": 5}},
+        configuration={"consumer_group": {"type": "shared", "work": "5ms"}},
         others={"load": LOAD},
     )
 

@@ -14,7 +14,7 @@ from bench.report.answer.model import Answer
 from bench.report.figures import disk_usage
 from bench.report.presentation import Labels, Presentation
 from bench.report.results import Results
-from bench.report.sections import delivery
+from bench.report.sections import delivery, over_time
 from bench.report.sections.readings import table
 from tests.fault_sketch import Case, Trial, results
 from tests.records import altered
@@ -159,3 +159,25 @@ def test_what_differs_most_between_configurations_stands_first() -> None:
             "180 MB to the end on Pulsar (an hour)."
         ),
     ]
+
+
+def test_the_bytes_of_each_server_stand_at_whole_times() -> None:
+    """68 s in steps of 20 s: at 20, 40 and 60 s each has what the look at 8 s saw; the most counts the last, too."""
+    found = retained()
+    second = found.telemetry.assign(node="bookie-2", value=found.telemetry["value"] * 2)
+
+    shown = over_time.by_server(
+        replace(found, telemetry=pd.concat([found.telemetry, second])), sweep.parts(found)
+    )
+
+    assert shown is not None
+    assert [column.head for column in shown.columns] == [
+        *("case", "server", "at 20 s", "at 40 s", "at 60 s", "most"),
+    ]
+    assert [
+        [cell.text for cell in row.cells[1:]] for row in shown.rows if "as shipped" in row.cells[0].text
+    ] == [
+        ["bookie-1", "180 MB", "180 MB", "180 MB", "180 MB"],
+        ["bookie-2", "360 MB", "360 MB", "360 MB", "360 MB"],
+    ]
+    assert [row.opens for row in shown.rows] == [False, False, True, False, True, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,9 +76,12 @@ def running(
     *,
     fsync_gates: bool = False,
     memory_groups: bool = False,
+    cores: Mapping[str, Sequence[int]] | None = None,
 ) -> Iterator[ProcessBackend]:
     """The backend of nodes that all answer."""
-    made = ProcessBackend(nodes, disks, fsync_gates=fsync_gates, memory_groups=memory_groups)
+    made = ProcessBackend(
+        nodes, disks, fsync_gates=fsync_gates, memory_groups=memory_groups, cores=cores or {}
+    )
     try:
         made.start([nodes])
         ports.await_open(nodes, made.alive)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from bench.backends import disk_rate
+from bench.backends import cores, disk_rate
 from bench.backends.control_groups import hierarchy
 from bench.backends.process import ProcessBackend
+from bench.errors import SetupError
 from bench.model import Node, Settings
 from bench.run.node_sizes import BackendLimits, NodeSizes, why_not
 from tests.integration.echo import echo, running
@@ -49,6 +50,25 @@ def test_each_node_gets_what_its_size_gives_it(backend: ProcessBackend, nodes: l
         got: dict[str, Any] = dict(told.measured[node.name])
         assert 0.17 < got["cpu"] < 0.23
         assert all(0.85 < rate * 8 / 40e6 < 1.1 for rate in got["network"])
+
+
+@pytest.mark.skipif(cores.why_not() is not None, reason=f"pin is not possible here: {cores.why_not()}")
+def test_pinned_nodes_run_on_their_cores_also_after_a_restart(nodes: list[Node]) -> None:
+    pinned, _ = nodes
+    first = min(os.sched_getaffinity(0))
+
+    with running(nodes, cores={pinned.name: [first]}) as backend:
+        backend.confirm_cores()
+        backend.end_node(pinned, kill=True)
+        backend.start_node(pinned)
+        backend.confirm_cores()
+
+        allowed = [os.sched_getaffinity(backend.pids()[node.name]) for node in nodes]
+        os.sched_setaffinity(backend.pids()[pinned.name], os.sched_getaffinity(0))
+        with pytest.raises(SetupError, match=f"{pinned.name} is to run on the cores {first}, and a thread"):
+            backend.confirm_cores()
+
+    assert allowed == [{first}, os.sched_getaffinity(0)]
 
 
 def test_limits_hold_after_a_restart_and_end_with_their_case(

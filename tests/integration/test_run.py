@@ -126,7 +126,7 @@ systems:
   kafka:
     nodes: {controller: 1, broker: 1}
     topic: {replicas: 1}
-    processor: {commit: [before, after], batch: 300, work_ms: 3}
+    processor: {commit: [before, after], batch: 300, work: 3ms}
     faults: [{name: killed, when: {acks: 1500}, kill: processor, heal: {after: 500ms}}]
 load: {rate: 500, window: 100, message_bytes: 100}
 duration: 5s

@@ -151,12 +151,13 @@ def test_the_late_share_decides(late: list[int], verdict: HoldVerdict) -> None:
         ({"late_end_to_end": [20] * 20}, "2 % of the messages had not reached a consumer 100 ms after"),
         ({"sent": 19_999}, "19,999 of 20,000 due messages were sent; at least 100 % must be."),
         ({"failed": 1}, "1 message failed; the limit is 0."),
+        ({"copies_missing": True}, "At its end copies were missing: a server did not keep up."),
         (
             {"backlogs": {"compaction": Slope(12, 0.5)}},
             "The backlog of compaction grew by 12 messages a second (95 % interval 11 to 13); the limit is 10.",
         ),
     ],
-    ids=["end to end", "sent", "failed", "backlog"],
+    ids=["end to end", "sent", "failed", "copies", "backlog"],
 )
 def test_each_limit_fails_a_hold_and_says_why(change: dict[str, object], reason: str) -> None:
     judgement = judge(replace(CLEAN, **change), LEVEL)  # type: ignore[arg-type]
@@ -199,12 +200,15 @@ def test_a_hold_that_passes_does_so_with_a_client_at_its_limit() -> None:
 
 def test_a_hold_goes_on_as_a_longer_one() -> None:
     one = replace(held([1, 2]), failed=1, backlogs={"producers": Slope(2, 3), "consumers": Slope(5, 1)})
-    other = replace(held([3, 4, 5, 6]), limited_by_client=True, backlogs={"producers": Slope(8, 2)})
+    other = replace(
+        held([3, 4, 5, 6]), limited_by_client=True, copies_missing=True, backlogs={"producers": Slope(8, 2)}
+    )
     joined = one.joined(other)
 
     assert (joined.seconds, joined.sent, joined.failed) == (6, 6000, 1)
     assert list(joined.late) == [1, 2, 3, 4, 5, 6]
     assert joined.limited_by_client
+    assert joined.copies_missing
     assert joined.backlogs["producers"].messages_per_s == pytest.approx((2 * 2 + 8 * 4) / 6)
     assert joined.backlogs["producers"].standard_error == pytest.approx((6**2 + 8**2) ** 0.5 / 6)
     assert joined.backlogs["consumers"].messages_per_s == pytest.approx(5)

@@ -204,7 +204,7 @@ def test_groups_that_take_a_setting_of_the_cluster_are_refused(tmp_path: Path, g
 systems:
   kafka:
     topic: {{replicas: 1}}
-    consumer_group: {{type: {group_type}, work_ms: 1}}
+    consumer_group: {{type: {group_type}, work: 1ms}}
 consumers: 2
 """
 

@@ -46,6 +46,17 @@ def test_the_axis_is_cropped_to_the_event() -> None:
     assert fault_timeline.span(courses(kafka(Trial(writes=(50.0,))))) == (-6.0, 56.0)
 
 
+def test_the_axis_reaches_to_when_an_added_node_took_its_part() -> None:
+    """It came 21 s after the fault in the first trial, 17 s in the second; with 3 s of air, more than 12 % of 21 s."""
+    found = results(kafka(Trial(), Trial()), window_s=90.0)
+    found = replace(found, faults=found.faults.assign(share_ns=[21e9, 17e9]))
+
+    (course,) = fault_timeline.courses(found, sweep.parts(found), Labels())
+
+    assert fault_timeline.span([course]) == (-3.0, 24.0)
+    assert "its part after 17 to 21 s" in course.words
+
+
 def test_a_loss_before_the_fault_is_within_the_axis_as_far_as_there_were_sends() -> None:
     lost = Trial(lost=16_000, sent=(-7.5, -0.1))
 

@@ -187,12 +187,12 @@ def test_templates_set_only_properties_that_exist() -> None:
     ("given", "complaint"),
     [
         ({"commit": "after"}, None),
-        ({"commit": "transaction", "batch": 10, "work_ms": 0.5}, None),
+        ({"commit": "transaction", "batch": 10, "work": "0.5ms"}, None),
         ({"commit": "later"}, "needs commit, one of before, after, transaction, not later"),
         ({"batch": 10}, "needs commit"),
         ({"commit": "after", "batch": 0}, "batch is a whole number from 1 on, not 0"),
         ({"commit": "after", "batch": 5001}, "5001 messages of 2.0 ms take longer"),
-        ({"commit": "after", "work_ms": -1}, "work_ms is a number of milliseconds from 0 on, not -1"),
+        ({"commit": "after", "work": -1}, "work is -1; a duration is a number with its unit: 500ms"),
     ],
 )
 def test_a_processor_says_when_it_commits(given: Settings, complaint: str | None) -> None:

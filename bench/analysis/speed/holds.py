@@ -151,6 +151,7 @@ def hold_rows(
                 **{name: sum(getattr(hold, name)) for name in ("late", "late_end_to_end")},
                 **times.get((trial.trial, record.slice), {}),
                 **{f"{name}_growth": slope.messages_per_s for name, slope in hold.backlogs.items()},
+                "copies_missing": record.copies_missing,
                 "client_cpu_share": record.client_cpu_share,
                 **cpu.get((trial.trial, record.slice), {}),
                 "verdict": judgement.verdict,
@@ -212,4 +213,5 @@ def held_slice(trial: TrialRecord, record: HoldRecord) -> HeldSlice:
         start_ns=record.start_ns,
         end_ns=record.end_ns,
         client_cpu_share=record.client_cpu_share,
+        copies_missing=bool(record.copies_missing),
     )

@@ -79,7 +79,15 @@ def _machine(results: Results) -> str:
         if machines:
             return f"servers of their own, load from {numbers.plural(machines, 'machine')} of their own"
         return f"servers of their own, load from one machine with {method.cores(results)}"
-    return f"one machine with {method.cores(results)} for servers and load"
+    return f"one machine with {method.cores(results)}{_pinned(results)}"
+
+
+def _pinned(results: Results) -> str:
+    """Say how cores are divided; where the trials have them in common, servers and load share them."""
+    splits = [trial.case.configuration.get("cores") for trial in results.trial_records.values()]
+    if not splits or not splits[0] or any(split != splits[0] for split in splits):
+        return " for servers and load"
+    return f", {len(splits[0]['servers'])} for servers and {len(splits[0]['load'])} for load"
 
 
 def _load(results: Results) -> str:

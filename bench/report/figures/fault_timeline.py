@@ -137,7 +137,16 @@ def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame)
     return Course(
         system=part.system,
         name=name,
-        words=", ".join(filter(None, (_outage_words(writes), _loss_words(losses, timed_trials)))),
+        words=", ".join(
+            filter(
+                None,
+                (
+                    _outage_words(writes),
+                    _share_words(results, timed_trials),
+                    _loss_words(losses, timed_trials),
+                ),
+            )
+        ),
         seconds=_seconds(results, first.loc[timed_trials["trial"], "asked_ns"].astype(float) / NANOS),
         shown=shown,
         faults=_faults(results, shown),
@@ -181,11 +190,12 @@ def _faults(results: Results, trial: int) -> pd.DataFrame:
 
 def _end(results: Results, trials: pd.DataFrame) -> float:
     """Return when the event was over in the last of the trials, in seconds since the first fault."""
-    faults = results.faults[results.faults["trial"].isin(trials["trial"])]
+    faults = _faults_of(results, trials)
     begin_ns = faults.groupby("trial")["asked_ns"].transform("min").astype(float)
     asked_ns = faults["asked_ns"].astype(float) - begin_ns
     effect_ends_ns = [
-        asked_ns + faults[name].astype(float) for name in ("ack_gap_ns", "live_gap_ns", "first_acked_ns")
+        asked_ns + faults[name].astype(float)
+        for name in ("ack_gap_ns", "live_gap_ns", "first_acked_ns", "share_ns")
     ]
     lost_ns = trials.reindex(columns=["lost_last_ns"])["lost_last_ns"].astype(float)
     end_ns = pd.concat([faults["healed_ns"].astype(float) - begin_ns, *effect_ends_ns, lost_ns]).max()
@@ -199,6 +209,18 @@ def _outage_words(writes: Outage | None) -> str:
     return (
         f"no writes for {'at least ' if writes.endless else ''}{time}{' in all' if writes.strikes_ns else ''}"
     )
+
+
+def _faults_of(results: Results, trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the faults of trials; results of older versions have no `share_ns`, which is null then."""
+    faults = results.faults[results.faults["trial"].isin(trials["trial"])]
+    return faults.reindex(columns=[*dict.fromkeys([*faults.columns, "share_ns"])])
+
+
+def _share_words(results: Results, trials: pd.DataFrame) -> str:
+    """Say after what time a node that was added took its part; empty where none was added, or one never did."""
+    share_ns = _faults_of(results, trials)["share_ns"].dropna().astype(float)
+    return "" if share_ns.empty else f"its part after {words.times(share_ns.min(), share_ns.max())}"
 
 
 def _loss_words(losses: Loss | None, valid: pd.DataFrame) -> str:

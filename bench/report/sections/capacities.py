@@ -44,7 +44,7 @@ def level(results: Results) -> str:
     return (
         f"99 % of the messages acknowledged within {numbers.duration(service_level.response_p99_ns)} of when they were "
         f"due, and with a consumer within {numbers.duration(service_level.end_to_end_p99_ns)}; every due message "
-        "sent; none failed; no backlog that grows by more than "
+        "sent; none failed; no copy known to be missing at the end; no backlog that grows by more than "
         f"{numbers.share(service_level.most_backlog_growth)} of the rate"
     )
 
@@ -121,6 +121,7 @@ def _broken(hold: pd.Series[Any]) -> str:
         (hold["late"] / due > LATE_SHARE, "response time"),
         (hold["late_end_to_end"] / due > LATE_SHARE, "end-to-end time"),
         (hold["sent"] < hold["due"], "messages never sent"),
+        (hold.get("copies_missing") is True, "copies that did not keep up"),
     )
     return next((name for broken, name in limits if broken), "a growing backlog")
 

@@ -79,7 +79,7 @@ class KafkaDescription(Description):
     common_settings: ClassVar[Mapping[str, str]] = {
         "topic": "Settings of the topic: `replicas` (without it one a broker, at most 3), topic properties.",
         "processor": "An application between two topics: when it settles (`commit`: before, after, transaction), "
-        "`batch`, `work_ms`.",
+        "`batch`, `work`.",
     }
     group_types: ClassVar[tuple[str, ...]] = GROUP_TYPES
     start_s: ClassVar[float] = 20.0

@@ -74,7 +74,7 @@ class PulsarDescription(Description):
     common_settings: ClassVar[Mapping[str, str]] = {
         "topic": "Settings of the topic: `quorums` (E-Qw-Qa), `bundles`, policies.",
         "processor": "An application between two topics: when it settles (`acknowledge`: before, after, deduplicated), "
-        "`batch`, `work_ms`.",
+        "`batch`, `work`.",
     }
     group_types: ClassVar[tuple[str, ...]] = GROUP_TYPES
     start_s: ClassVar[float] = 35.0
