@@ -15,7 +15,7 @@ from bench.records.trial import TrialRecord
 from bench.report import other_runs, results, sweep
 from bench.report.sections import guarantees, promise_evidence
 from bench.report.sections.delivery import account
-from bench.report.sections.promise_coverage import Coverage, TestedPromise, covered, of_case, unlike
+from bench.report.sections.promise_coverage import Coverage, PromiseTrials, covered, of_case, unlike
 from bench.report.sections.promise_evidence import elsewhere, tables
 from bench.report.table import Table
 from tests.records import trial_record
@@ -58,7 +58,7 @@ def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
         {"name": "killed", "kill": "leader"},
     )
     of_steps = [
-        TestedPromise(promise, those, those)
+        PromiseTrials(promise, those, those)
         for promise in (MEMORY, None)
         for steps in ([waiting], [waiting, killing], [])
         for those in [[trial(faults=steps)]]
@@ -106,7 +106,7 @@ def test_trials_are_told_apart_by_what_really_tried_a_promise() -> None:
     )
     trials = [trial(step, nodes={"bookie": 3}) for step in steps]
 
-    on_disk, in_memory = (TestedPromise(promise, trials, trials) for promise in (DISK, MEMORY))
+    on_disk, in_memory = (PromiseTrials(promise, trials, trials) for promise in (DISK, MEMORY))
 
     assert (on_disk.lost_nodes, on_disk.cut_power) == (1, 1)
     assert (in_memory.lost_nodes, in_memory.cut_power) == (3, 1)
@@ -398,7 +398,7 @@ def test_what_waits_for_a_replica_is_not_counted_as_a_loss(healed: int | None, w
     killed = trial(fault("kill", "broker-1", healed=healed))
     case = pd.Series({"system": "kafka", "lost": None, "unread": 35, "acked": 900, "rounds": 5})
     other = other_runs.OtherRun(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
-    one = promise_evidence._TestedCase(other, case, promise, TestedPromise(promise, [killed], [killed]))
+    one = promise_evidence._TestedCase(other, case, promise, PromiseTrials(promise, [killed], [killed]))
 
     known = promise_evidence.PromiseEvidence({"kafka": [promise]}, [one], broke=True)
 

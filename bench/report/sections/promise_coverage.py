@@ -28,7 +28,7 @@ class Coverage(StrEnum):
 
 
 @dataclass(frozen=True)
-class TestedPromise:
+class PromiseTrials:
     """What a case promises, its trials, and those of them that are valid."""
 
     promise: Guarantee | None
@@ -144,11 +144,11 @@ def unlike(results: Results) -> str | None:
     return f"The two do not promise the same of an acknowledged message. It survives, on {survival_words}."
 
 
-def of_case(records: Iterable[TrialRecord], case: str) -> TestedPromise:
+def of_case(records: Iterable[TrialRecord], case: str) -> PromiseTrials:
     """Return a case's part of a run's trials."""
     trials = [trial for trial in records if trial.case.name == case]
     valid = [trial for trial in trials if trial.verdict == Verdict.VALID]
-    return TestedPromise(trials[0].case.guarantee if trials else None, trials, valid)
+    return PromiseTrials(trials[0].case.guarantee if trials else None, trials, valid)
 
 
 def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool:

@@ -36,7 +36,7 @@ class _TestedCase(NamedTuple):
     other_run: OtherRun
     case: pd.Series[Any]
     promise: Guarantee
-    tried: promise_coverage.TestedPromise
+    tried: promise_coverage.PromiseTrials
 
 
 @dataclass(frozen=True)
