@@ -190,7 +190,8 @@ class Scenario(Strict):
     repeats: Annotated[
         Count,
         about(
-            "How many rounds: each starts every cluster anew for all its cases. With `budget`: how many at least."
+            "How many rounds: each starts every cluster anew for all its cases. With `budget`: how many before "
+            "anything is decided, or fewer where the budget ends first."
         ),
     ] = 5
     budget: Annotated[

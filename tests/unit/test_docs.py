@@ -100,6 +100,19 @@ def test_the_tutorials_variant_is_the_scenario_with_large_messages(tmp_path: Pat
     assert (scenario.load.message_bytes, scenario.load.producers, scenario.repeats) == (100000, 4, 3)
 
 
+@pytest.mark.parametrize(("profile", "rounds"), [("quick", 1), ("standard", 5), ("full", 5)])
+def test_the_tutorials_fault_can_be_planned(tmp_path: Path, profile: str, rounds: int) -> None:
+    file = tmp_path / "two-replicas-kill.yaml"
+    schema = "# yaml-language-server: $schema=../scenario.schema.json"
+    file.write_text(block("tutorial.md", f"{schema}\nname: two-replicas-kill"), encoding="utf-8")
+
+    loaded = load(file, profile)
+
+    assert loaded.scenario.budget is None
+    assert [entry.id for entry in loaded.scenario.expectations] == ["kafka-nothing-lost"]
+    assert len(plan(loaded, seed=1).trials) == 2 * rounds
+
+
 @pytest.mark.parametrize("profile", ["quick", "standard", "full"])
 def test_the_scenario_of_ten_lines_can_be_planned(tmp_path: Path, profile: str) -> None:
     file = tmp_path / "full-disk-fast.yaml"
