@@ -19,7 +19,7 @@ from bench.load.agent import join, read_token
 from bench.model import DOCKER, PROCESS, Change
 from bench.run import (
     containers,
-    external,
+    external_clusters,
     external_table,
     outside,
     playground,
@@ -467,7 +467,7 @@ def doctor(
     With --cluster say instead what an external cluster is, and what it allows.
     """
     if clusters:
-        for cluster in external.connect(clusters).values():
+        for cluster in external_clusters.connect(clusters).values():
             Console().print(external_table.facts_table(cluster))
         return
     if not folder.is_dir():
@@ -496,8 +496,8 @@ def clean(
     if docker:
         for name in containers.clean(dry_run=dry_run):
             typer.echo(f"{name}{' would be' if dry_run else ''} removed")
-    for cluster in external.connect(clusters or ()).values():
-        names = external.left_topics(cluster)
+    for cluster in external_clusters.connect(clusters or ()).values():
+        names = external_clusters.left_topics(cluster)
         for name in names:
             typer.echo(name)
         if names and not dry_run:
@@ -506,7 +506,7 @@ def clean(
                     f"Delete these {len(names)} topics? A run that goes on loses its own.",
                     "give --yes to delete without asking",
                 )
-            external.delete(cluster, names)
+            external_clusters.delete(cluster, names)
         typer.echo(f"{cluster.file}: {len(names)} topics {'would be deleted' if dry_run else 'deleted'}")
 
 

@@ -93,7 +93,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CaseComparison:
     """One case in two runs. `ratio` is the second run's value over the first's, with its 95 % interval.
 
     `trials` are the valid ones of both. Without values in one of them only the names are there. `reason` says why a
@@ -343,13 +343,13 @@ def of_group(nodes: Iterable[Node], group: str) -> list[Node]:
 BUSY = 0.9
 """From this share of its time on, something is taken to be at its limit."""
 
-CROWDED = 0.5
+OTHER_WORK_CORES = 0.5
 """From so many cores on, other work than the trial's own is in the way of its rates, latencies and gaps."""
 
 
-def crowded(other_cpu: float | None) -> bool:
-    """Whether other work took CROWDED cores or more; not where nobody looked."""
-    return (other_cpu or 0.0) >= CROWDED
+def has_other_work(other_cpu: float | None) -> bool:
+    """Whether other work took OTHER_WORK_CORES cores or more; not where nobody looked."""
+    return (other_cpu or 0.0) >= OTHER_WORK_CORES
 
 
 PROCESS_COUNTERS = ("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes")

@@ -9,7 +9,7 @@ from bench.analysis.cases import case_rows
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder
 from bench.analysis.statistics.system_comparison import sides
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.statistics.slice_series import slice_series
 
 Row = dict[str, Any]
@@ -20,7 +20,7 @@ def cases(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> list[Row]:
     return sorted(case_rows(folder.trials, trials, folder.settings), key=_place(folder))
 
 
-def both_systems(folder: RunFolder, measured_rows: Found) -> Row | None:
+def both_systems(folder: RunFolder, measured_rows: MeasuredRows) -> Row | None:
     """Return what results/summary.json says of both systems side by side; None where that is no comparison.
 
     Where something broke it is none, nor by links that were made narrow, of which each uses its own.

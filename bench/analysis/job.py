@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from bench import durable
+from bench import durable_files
 from bench.analysis import case_tables, tables
 from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
@@ -26,8 +26,8 @@ from bench.analysis.account.transfers import transfer_rows
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.joined_members import first_messages
 from bench.analysis.faults.node_joining import joined
+from bench.analysis.faults.partition_history import partition_history_rows
 from bench.analysis.faults.phase_latency import with_phase_times
-from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.log_validation import recorded
@@ -35,7 +35,7 @@ from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.held_cpu import held_cpu, held_machine
 from bench.analysis.resources.predictions import prediction_rows
-from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.telemetry import NodeFigure
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
 from bench.analysis.speed.holds import (
@@ -52,38 +52,38 @@ from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.slices import slice_rows, slice_times
 from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_slice, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
-from bench.analysis.speed.unsent import Unsent, unsent
+from bench.analysis.speed.unsent_counts import UnsentCounts, unsent_counts
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
-from bench.analysis.trials import Counted, clocks_suffice, trial_row
+from bench.analysis.trials import TrialCounts, clocks_suffice, trial_row
 from bench.analysis.verdicts import run_verdicts
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.analysis.window import last_ends, windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
 from bench.model import EMULATED_FSYNC
-from bench.records.trial import Held, TrialRecord
+from bench.records.trial import HoldKey, TrialRecord
 
-_Counted = TypeVar("_Counted", Tally, Used)
+_Record = TypeVar("_Record", Tally, NodeFigure)
 _ROWS_PER_TASK = 400_000
 """Small enough that a task's share of the heap holds its rows, so that little is spilled."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measurements:
     """What Spark has made of the event log: all that the tables are written from."""
 
-    counted: Counted
+    counted: TrialCounts
     timeline: list[dict[str, object]]
     slices: list[dict[str, object]]
-    holds: dict[Held, Hold]
-    hold_times: dict[Held, HoldTimes]
-    held_cpu: dict[Held, dict[str, float]]
+    holds: dict[HoldKey, Hold]
+    hold_times: dict[HoldKey, HoldTimes]
+    held_cpu: dict[HoldKey, dict[str, float]]
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
     consumers: list[dict[str, Any]]
     faults: list[dict[str, object]]
-    served: list[dict[str, object]]
+    partition_history: list[dict[str, object]]
     readings: list[dict[str, object]]
     transfers: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
@@ -106,7 +106,7 @@ def analyse(run: Path) -> None:
     with spark_session(files.rows) as spark, _readable_errors(run), files.opened(spark) as log:
         _fit_tasks(spark, files.rows)
         measured = _measure(spark, folder, log)
-    with durable.replacing_folder(run / "results") as fresh:
+    with durable_files.replacing_folder(run / "results") as fresh:
         _write(fresh, folder, measured, began)
 
 
@@ -123,7 +123,7 @@ def _readable_errors(run: Path) -> Iterator[None]:
         ) from error
 
 
-def _measure(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
+def _measure(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
     """Run all Spark jobs. Every job looks at all trials at once."""
     try:
         return _jobs(spark, folder, log)
@@ -136,7 +136,7 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", max(2 * cores, rows // _ROWS_PER_TASK))
 
 
-def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
+def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
     records_by_trial = recorded(log.sends, folder.trials)
     first_ns = {trial: record.first_ns for trial, record in records_by_trial.items()}
     any_sliced = any(trial.sliced for trial in folder.trials)
@@ -162,7 +162,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
     sends_held = held_sends(spark, log, folder.trials)
     held = holds_of(sends_held, folder.trials)
-    counted = Counted(
+    counted = TrialCounts(
         logged=log.recorded,
         recorded=records_by_trial,
         tallies=by_trial,
@@ -184,7 +184,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     complete_trials = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(all_messages, log, verify, complete_trials)] if _any(counted, OFFENCES) else []
     parts += [displaced(late)] if counted.out_of_order else []
-    return _Measured(
+    return _Measurements(
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
@@ -196,7 +196,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         consumers=consumers,
         offenders=tables.frame("messages", listed(parts) if parts else None),
         faults=faults,
-        served=list(served_rows(folder.trials, first_ns)),
+        partition_history=list(partition_history_rows(folder.trials, first_ns)),
         readings=reading_rows(
             log, all_messages, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
         ),
@@ -205,18 +205,18 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     )
 
 
-def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, dict[int, Unsent]]:
+def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, dict[int, UnsentCounts]]:
     """Count the sends that were due and never made, by trial and slice, where a schedule says what was due."""
     counts = {
-        trial.trial: unsent(trial, sends_by_slice(tallies[trial.trial]))
+        trial.trial: unsent_counts(trial, sends_by_slice(tallies[trial.trial]))
         for trial in folder.trials
         if trial.trial in tallies
     }
     return {trial: slices for trial, slices in counts.items() if slices}
 
 
-def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
-    by_trial: dict[int, list[_Counted]] = {}
+def _by_trial(rows: Iterable[_Record]) -> dict[int, list[_Record]]:
+    by_trial: dict[int, list[_Record]] = {}
     for row in rows:
         by_trial.setdefault(row.trial, []).append(row)
     return by_trial
@@ -233,12 +233,12 @@ def _merged(
     return rows
 
 
-def _any(counted: Counted, kinds: Sequence[str]) -> bool:
+def _any(counted: TrialCounts, kinds: Sequence[str]) -> bool:
     """Whether a second look at the messages can find any of some kinds at all."""
     return any(account.get(kind) for account in counted.accounts.values() for kind in kinds)
 
 
-def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) -> None:
+def _write(results: Path, folder: RunFolder, measured: _Measurements, began: float) -> None:
     settings = folder.settings
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for trial, row in zip(folder.trials, trials, strict=True):
@@ -261,8 +261,8 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_rows(results, "faults", measured.faults)
     tables.write_rows(results, "readings", measured.readings)
     tables.write_rows(results, "transfers", measured.transfers)
-    tables.write_rows(results, "served", measured.served)
-    measured_rows = Found(
+    tables.write_rows(results, "served", measured.partition_history)
+    measured_rows = MeasuredRows(
         trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
     )
     undecided = run_verdicts.write(results, folder, measured_rows)
@@ -271,7 +271,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
 
 
 def _write_capacities(
-    results: Path, folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measured
+    results: Path, folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measurements
 ) -> None:
     """Write the tables of searches for capacities."""
     valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
@@ -283,12 +283,12 @@ def _write_capacities(
     tables.write_rows(results, "predictions", predictions)
 
 
-def _use(counted: Counted) -> Iterator[dict[str, object]]:
+def _use(counted: TrialCounts) -> Iterator[dict[str, object]]:
     for trial, rows in sorted(counted.used.items()):
         yield from ({"trial": trial} | row for row in use_by_role(rows))
 
 
-def _curves(trials: Iterable[TrialRecord], counted: Counted) -> Iterator[dict[str, object]]:
+def _curves(trials: Iterable[TrialRecord], counted: TrialCounts) -> Iterator[dict[str, object]]:
     """Yield the rows of `percentiles`, without end-to-end times that the error of two clocks would decide."""
     clock_errors_ns = {trial.trial: trial.clock_error_ns for trial in trials}
     order = sorted(counted.distributions, key=lambda key: (key[0], MEASURES.index(key[1])))
@@ -299,7 +299,7 @@ def _curves(trials: Iterable[TrialRecord], counted: Counted) -> Iterator[dict[st
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 
-def _summary(folder: RunFolder, measured_rows: Found, elapsed_s: float) -> dict[str, object]:
+def _summary(folder: RunFolder, measured_rows: MeasuredRows, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
     broken, trials = folder.broken, measured_rows.trials
     return {

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from bench.analysis.folder import parquet_files, read_trial
 from bench.analysis.log import RECEIVES, SENDS, Column
-from bench.analysis.log_validation import ProducerSums, Recorded, soundness
+from bench.analysis.log_validation import LogCheck, ProducerSums, soundness
 from bench.analysis.speed.holds import capacities, held_slice, level_of
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, sends_by_slice
-from bench.analysis.speed.unsent import unsent
-from bench.analysis.trials import Counted, Row, trial_row
+from bench.analysis.speed.unsent_counts import unsent_counts
+from bench.analysis.trials import Row, TrialCounts, trial_row
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import read_hold
 from bench.errors import EventLogError
 from bench.model import NANOS, Outcome
-from bench.records.trial import Held, TrialRecord
+from bench.records.trial import HoldKey, TrialRecord
 
 Longs: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -81,17 +81,17 @@ class _Spans:
         return inside
 
 
-def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: ANN401 - pyarrow has no types
+def _counted(trial: TrialRecord, folder: Path, sends: Any) -> TrialCounts:  # noqa: ANN401 - pyarrow has no types
     receives = _read(folder, "receives", RECEIVES)
     number = trial.trial
     messages = _messages(sends, receives)
     record = _recorded(trial, sends)
     tallies = _tallies(trial, sends)
-    missing = unsent(trial, sends_by_slice(tallies)) if tallies else {}
+    missing = unsent_counts(trial, sends_by_slice(tallies)) if tallies else {}
     never_made = sum(counts.in_window for counts in missing.values())
     distributions = _send_distributions(trial, sends, never_made) | _e2e_distribution(trial, messages)
     late = _out_of_order(receives)
-    return Counted(
+    return TrialCounts(
         logged={number} if parquet_files(folder, "sends") else set(),
         recorded={number: record} if record else {},
         tallies={number: tallies},
@@ -107,7 +107,7 @@ def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: 
     )
 
 
-def _holds(trial: TrialRecord, folder: Path) -> dict[Held, Hold]:
+def _holds(trial: TrialRecord, folder: Path) -> dict[HoldKey, Hold]:
     return {
         (trial.trial, record.slice): read_hold(folder, held_slice(trial, record), level_of(trial))
         for record in trial.holds or ()
@@ -117,11 +117,11 @@ def _holds(trial: TrialRecord, folder: Path) -> dict[Held, Hold]:
 def _read(folder: Path, stage: str, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Read one stage of a trial as a table; columns that its format does not have are 0."""
     schema = pa.schema([(name, column.arrow) for name, column in columns.items()])
-    parts = [_whole(path, schema, columns) for path in parquet_files(folder, stage)]
+    parts = [_read_part(path, schema, columns) for path in parquet_files(folder, stage)]
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
-def _whole(path: Path, schema: Any, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as above
+def _read_part(path: Path, schema: Any, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as above
     try:
         table = pq.read_table(path)
         for name, column in columns.items():
@@ -150,7 +150,7 @@ def _spans(trial: TrialRecord) -> _Spans:
     )
 
 
-def _recorded(trial: TrialRecord, sends: Any) -> Recorded | None:  # noqa: ANN401 - as above
+def _recorded(trial: TrialRecord, sends: Any) -> LogCheck | None:  # noqa: ANN401 - as above
     """Check the sends of each producer; None without any."""
     acked, done_ns = pc.equal(sends["outcome"], Outcome.OK.label), sends["done_ns"]
     rows = pa.table(

@@ -16,7 +16,7 @@ from bench.records.trial import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class LogCheck:
     """What the sends of one trial say about their own soundness."""
 
     first_ns: int
@@ -42,7 +42,7 @@ class ProducerSums:
     highest_slice: int
 
 
-def recorded(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, Recorded]:
+def recorded(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, LogCheck]:
     """Look through all sends once; gives what was found by trial."""
     acked = F.col("outcome") == "ok"
     rows = (
@@ -69,10 +69,10 @@ def recorded(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, Recor
     return {trial: soundness(producers, slices[trial]) for trial, producers in by_trial.items()}
 
 
-def soundness(producers: Sequence[ProducerSums], slices: int) -> Recorded:
+def soundness(producers: Sequence[ProducerSums], slices: int) -> LogCheck:
     """Say what is wrong with the sends of one trial, which has so many slices (1 where it is contiguous)."""
     problems = [problem for row in producers for problem in _problems(row, slices)]
-    return Recorded(min(row.first_ns for row in producers), tuple(problems))
+    return LogCheck(min(row.first_ns for row in producers), tuple(problems))
 
 
 def _problems(row: ProducerSums, slices: int) -> list[str]:

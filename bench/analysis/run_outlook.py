@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.analysis.folder import read_folder, trial_path
 from bench.analysis.live_figures import TrialFigures, figures
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.analysis.verdicts.outlook import Outlook, outlook, seconds_per_round
 from bench.analysis.verdicts.run_verdicts import judgements, ratios
 
@@ -25,7 +25,7 @@ def outlook_of(run: Path, looks: int, trial_figures: dict[int, TrialFigures]) ->
             trial_figures[trial.trial] = figures(trial_path(run, trial.trial))
     run_figures = [trial_figures[trial.trial] for trial in folder.trials]
     slices = [row for trial in run_figures for row in trial.slices]
-    results = Found([trial.row for trial in run_figures], [], [], slices)
+    results = MeasuredRows([trial.row for trial in run_figures], [], [], slices)
     return outlook(
         judgements(folder, results, looks),
         ratios(folder, results),

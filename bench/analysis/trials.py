@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench import numbers
-from bench.analysis.log_validation import Recorded
-from bench.analysis.resources.bottleneck import Asked, bottleneck
-from bench.analysis.resources.telemetry import Used
+from bench.analysis.log_validation import LogCheck
+from bench.analysis.resources.bottleneck import TrialSetup, bottleneck
+from bench.analysis.resources.telemetry import NodeFigure
 from bench.analysis.resources.usage import NodeShares, usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
@@ -24,11 +24,11 @@ _CLOCK_ERRORS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TrialCounts:
     """All that Spark counted, by trial. `logged` are the trials that have an event log, be it empty."""
 
     logged: Collection[int]
-    recorded: Mapping[int, Recorded]
+    recorded: Mapping[int, LogCheck]
     tallies: Mapping[int, Sequence[Tally]]
     unsent: Mapping[int, int]
     distributions: Mapping[tuple[int, str], Distribution]
@@ -36,13 +36,13 @@ class Counted:
     out_of_order: Mapping[int, int]
     consumers: Mapping[int, Mapping[str, int]]
     capacities: Mapping[int, Capacity]
-    used: Mapping[int, Sequence[Used]]
+    used: Mapping[int, Sequence[NodeFigure]]
     levels: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     members: Mapping[int, Row] = field(default_factory=dict)
     held_machine: Mapping[int, float] = field(default_factory=dict)
 
 
-def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
+def trial_row(trial: TrialRecord, settings: Iterable[str], counted: TrialCounts) -> Row:
     """Bring one trial's record and counts together; what cannot be said is left out and becomes null."""
     account = _account(trial, counted)
     rates = _rates(trial, counted)
@@ -78,7 +78,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
     return row
 
 
-def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float | None]) -> Row:
+def _resources(trial: TrialRecord, counted: TrialCounts, rates: Mapping[str, float | None]) -> Row:
     size = trial.node_size or NodeSizeRecord()
     return usage(
         counted.used.get(trial.trial, ()),
@@ -89,7 +89,7 @@ def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float |
     )
 
 
-def _load_limits(trial: TrialRecord, counted: Counted, resources: Row) -> Iterator[str]:
+def _load_limits(trial: TrialRecord, counted: TrialCounts, resources: Row) -> Iterator[str]:
     """Say why a trial with nodes of a given size shows the load's limit, or the machine's, and not the nodes'.
 
     Of a search for capacity the holds decide on which its result rests, not the slices before them.
@@ -110,12 +110,12 @@ def _machine(machine: MachineRecord | None) -> Row:
     return {f"machine_{name}": took for name, took in (machine or MachineRecord()).model_dump().items()}
 
 
-def trial_setup(trial: TrialRecord) -> Asked:
+def trial_setup(trial: TrialRecord) -> TrialSetup:
     """Return what a trial's record has that decides what limited it."""
     case = trial.case
     system, settings, configuration = case.description, case.all_settings, case.configuration
     in_turn = system.copies_in_turn(settings)
-    return Asked(
+    return TrialSetup(
         rate=_rate(trial),
         open_sends=_open_sends(trial),
         waits=system.waits(settings),
@@ -148,14 +148,14 @@ def _open_sends(trial: TrialRecord) -> int | None:
     return None if trial.open_loop or producers is None or window is None else producers * window
 
 
-def _rates(trial: TrialRecord, counted: Counted) -> dict[str, float | None]:
+def _rates(trial: TrialRecord, counted: TrialCounts) -> dict[str, float | None]:
     rates = throughput(counted.tallies.get(trial.trial, ()), trial.spans)
     if trial.trial not in counted.logged:
         rates |= {"throughput_msgs_per_s": None, "throughput_bytes_per_s": None}
     return rates
 
 
-def _latency(trial: TrialRecord, counted: Counted) -> Row:
+def _latency(trial: TrialRecord, counted: TrialCounts) -> Row:
     row: Row = {}
     for measure in MEASURES:
         distribution = counted.distributions.get((trial.trial, measure))
@@ -180,7 +180,7 @@ def clocks_suffice(time_ns: int, clock_error_ns: int) -> bool:
     return time_ns >= _CLOCK_ERRORS * clock_error_ns
 
 
-def _account(trial: TrialRecord, counted: Counted) -> Row:
+def _account(trial: TrialRecord, counted: TrialCounts) -> Row:
     """Return the counters; nothing is called lost or gone where the full read did not reach the end, but unread."""
     if trial.trial not in counted.logged:
         return {}
@@ -197,7 +197,7 @@ def _account(trial: TrialRecord, counted: Counted) -> Row:
     return row
 
 
-def _problems(trial: TrialRecord, counted: Counted, account: Row) -> list[str]:
+def _problems(trial: TrialRecord, counted: TrialCounts, account: Row) -> list[str]:
     """Say, in sentences, what the event log itself has against the trial, whatever trial.json says."""
     problems = ["The trial failed."] if trial.state == "failed" and trial.verdict != "invalid" else []
     if trial.trial in counted.recorded:

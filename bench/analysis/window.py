@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.log import EventLog
 from bench.model import NANOS, Outcome
-from bench.records.trial import Held, SliceRecord, TrialRecord
+from bench.records.trial import HoldKey, SliceRecord, TrialRecord
 
 PARTS = 20
 """Into so many equal parts a window, or the slices of one, are cut, to see whether something changes along it."""
@@ -90,7 +90,7 @@ class Windows:
         )
 
 
-def last_ends(sends: DataFrame) -> dict[Held, int]:
+def last_ends(sends: DataFrame) -> dict[HoldKey, int]:
     """Return when the last send of each slice had ended, by trial and slice."""
     rows = sends.groupBy("trial", "slice").agg(F.max("done_ns").alias("at_ns")).collect()
     return {(row["trial"], row["slice"]): row["at_ns"] for row in rows if row["at_ns"] is not None}
@@ -100,7 +100,7 @@ def windows(
     spark: SparkSession,
     trials: Iterable[TrialRecord],
     first_ns: Mapping[int, int],
-    ends_ns: Mapping[Held, int] | None = None,
+    ends_ns: Mapping[HoldKey, int] | None = None,
 ) -> Windows:
     """Build the table; `first_ns` holds the first send of every trial that has one, `ends_ns` is of `last_ends`.
 

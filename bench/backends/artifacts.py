@@ -84,7 +84,7 @@ def fetch(system: str, version: str | None = None) -> Path:
     if _made_from(home) == _fingerprint(system):
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(home.parent / ".lock"):
+    with _exclusive_lock(home.parent / ".lock"):
         if _made_from(home) != _fingerprint(system):
             _fetch_into(home, system, version)
     return home
@@ -127,7 +127,7 @@ def _fetch_command(system: str, version: str) -> str:
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def _exclusive_lock(lock: Path) -> Iterator[None]:
     """Hold a lock that the kernel gives back when this process ends, however it ends."""
     with lock.open("w") as held:
         flock(held, LOCK_EX)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from bench.backends.supervision import Back, Noted
+from bench.backends.supervision import EndListener, RestartListener
 from bench.model import Node
 
 
@@ -29,5 +29,7 @@ class Backend(Protocol):
     def resume_all(self, nodes: Iterable[Node]) -> None:
         """Let the processes of nodes go on."""
 
-    def supervised(self, noted: Noted, back: Back | None = None) -> AbstractContextManager[None]:
+    def supervised(
+        self, noted: EndListener, back: RestartListener | None = None
+    ) -> AbstractContextManager[None]:
         """Start nodes again that end by themselves; `noted` is told of each end, `back` of each return."""

@@ -18,7 +18,7 @@ _CHUNKS = 20
 _SPINS = 1_000_000
 """So often a side looks for its turn before it takes the other for gone: some 30 ms."""
 _READY_S = 2.0
-_MINE, _YOURS = 0, 1
+_OWN_TURN, _PARTNER_TURN = 0, 1
 
 
 def line_ns() -> int | None:
@@ -35,7 +35,7 @@ def line_ns() -> int | None:
     command = [sys.executable, "-IS", __file__, str(shared), str(cores[1])]
     with mmap.mmap(shared, mmap.PAGESIZE) as page, subprocess.Popen(command, pass_fds=[shared]) as partner:
         os.close(shared)
-        page[0] = _YOURS
+        page[0] = _PARTNER_TURN
         os.sched_setaffinity(0, cores[:1])
         try:
             _await(page)
@@ -50,7 +50,7 @@ def line_ns() -> int | None:
 def _await(page: mmap.mmap) -> None:
     """Wait until the other side has started and given the first turn back."""
     end_s = time.monotonic() + _READY_S
-    while page[0] != _MINE and time.monotonic() < end_s:
+    while page[0] != _OWN_TURN and time.monotonic() < end_s:
         time.sleep(0)
 
 
@@ -58,11 +58,11 @@ def _to_and_fro_ns(page: mmap.mmap) -> int | None:
     begun_ns = time.monotonic_ns()
     for _ in range(_TURNS):
         for _ in range(_SPINS):
-            if page[0] == _MINE:
+            if page[0] == _OWN_TURN:
                 break
         else:
             return None
-        page[0] = _YOURS
+        page[0] = _PARTNER_TURN
     return (time.monotonic_ns() - begun_ns) // _TURNS
 
 
@@ -70,8 +70,8 @@ def _answer(page: mmap.mmap) -> None:
     """Give each turn back, until none comes for a while."""
     while True:
         for _ in range(_SPINS):
-            if page[0] == _YOURS:
-                page[0] = _MINE
+            if page[0] == _PARTNER_TURN:
+                page[0] = _OWN_TURN
                 break
         else:
             return

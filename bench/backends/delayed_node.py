@@ -42,7 +42,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldPackets:
     """What was done to the packets of one direction: how many were held for their time, and how long that was.
 
     `delayed_p50_ns` is how long without their wait for a link of the rate asked for. `busy_bytes` passed in
@@ -126,7 +126,7 @@ class DelayedNode:
                     self._change("--delete", rule)
             raise
 
-    def end(self) -> dict[str, Held]:
+    def end(self) -> dict[str, HeldPackets]:
         """Let packets pass again; return what was done to them, by direction (in, out).
 
         Raises FaultError if a rule is still listed, or a queue still served.
@@ -136,12 +136,12 @@ class DelayedNode:
                 self._change("--delete", rule)
         finally:
             self._process.terminate()
-            held = self._told()
+            held = self._held_packets()
         self._must_be_gone()
         self.ended = True
         return held
 
-    def _told(self) -> dict[str, Held]:
+    def _held_packets(self) -> dict[str, HeldPackets]:
         try:
             output, _ = self._process.communicate(timeout=_ANSWERS_S)
             figures: dict[str, dict[str, int]] = json.loads(output)
@@ -150,7 +150,7 @@ class DelayedNode:
             raise FaultError(
                 f"Who held the packets of {self._name} did not tell what was done: {error}."
             ) from None
-        return {name: Held(**figure) for name, figure in figures.items()}
+        return {name: HeldPackets(**figure) for name, figure in figures.items()}
 
     def _must_be_gone(self) -> None:
         if "NFQUEUE" in self._do("iptables", "--wait", "--list-rules") or self._do("cat", _QUEUES).strip():

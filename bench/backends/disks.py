@@ -48,7 +48,7 @@ def fsync_cost(folder: Path, calls: int = _CALLS) -> dict[str, int]:
     block = os.urandom(_BYTES)
     handle = os.open(probe, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
-        costs = sorted(_one(handle, block) for _ in range(calls))
+        costs = sorted(_fsync_ns(handle, block) for _ in range(calls))
     finally:
         os.close(handle)
         probe.unlink()
@@ -234,7 +234,7 @@ def _tool(*command: str) -> str:
     return done.stdout.strip()
 
 
-def _one(handle: int, block: bytes) -> int:
+def _fsync_ns(handle: int, block: bytes) -> int:
     begun_ns = time.monotonic_ns()
     os.write(handle, block)
     os.fdatasync(handle)

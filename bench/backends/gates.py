@@ -22,7 +22,7 @@ _PROBES = 25
 _PROBE_S = 60.0
 
 
-_Spawned = TypeVar("_Spawned")
+_Process = TypeVar("_Process")
 
 
 class Gates:
@@ -104,8 +104,8 @@ def fsync_cost(node: Node, folder: Path, seconds: float) -> Mapping[str, int]:
 
 
 def _behind(
-    command: Sequence[str], spawn: Callable[[Sequence[str], int], _Spawned]
-) -> tuple[_Spawned, FsyncGate]:
+    command: Sequence[str], spawn: Callable[[Sequence[str], int], _Process]
+) -> tuple[_Process, FsyncGate]:
     """Have `spawn` start a command, with a descriptor to inherit; return what it gave, and the gate before it."""
     parent_end, child_end = socket.socketpair()
     with parent_end, child_end:

@@ -15,7 +15,7 @@ from typing import Protocol
 from bench.backends import logs, ports
 from bench.backends.delayed_node import DelayedNode, Link
 from bench.backends.netns import NodeNetwork, PacketRules, Packets
-from bench.backends.supervision import Back, Noted, Supervision
+from bench.backends.supervision import EndListener, RestartListener, Supervision
 from bench.errors import BenchError, ClusterError, FaultError, NodeDiedError
 from bench.model import Node
 
@@ -104,7 +104,7 @@ class NodeBackend(ABC):
             self._start(node)
 
     @contextmanager
-    def supervised(self, noted: Noted, back: Back | None = None) -> Iterator[None]:
+    def supervised(self, noted: EndListener, back: RestartListener | None = None) -> Iterator[None]:
         """Start nodes again that end by themselves, as a supervisor of services would; `noted` is told of each.
 
         `back` is told once the node's first port is open again: in the supervisor's own thread, as `noted` may be too.

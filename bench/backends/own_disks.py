@@ -47,9 +47,11 @@ class OwnDisks:
         refilled = self.of(node).stayed_full()
         if refilled is None:
             return None
-        came_bytes, roomy_ns = refilled
-        came = f" {came_bytes:,} bytes that came free meanwhile were taken within {roomy_ns / 1e6:.0f} ms."
-        return f"Until then the disk of {node.name} had no room: a write failed.{came if came_bytes else ''}"
+        freed_bytes, roomy_ns = refilled
+        refill = f" {freed_bytes:,} bytes that came free meanwhile were taken within {roomy_ns / 1e6:.0f} ms."
+        return (
+            f"Until then the disk of {node.name} had no room: a write failed.{refill if freed_bytes else ''}"
+        )
 
     def make_room(self, node: Node) -> str:
         """Give a node's disk its space back; return how that was seen, a clause. Raises FaultError."""

@@ -35,7 +35,7 @@ _GRACE_S = 60.0
 _TRIED_S = 20.0
 
 
-class Shared(StrEnum):
+class SharedNamespaces(StrEnum):
     """What of the machine's namespaces a sandbox shares."""
 
     NOTHING = "nothing"
@@ -45,11 +45,11 @@ class Shared(StrEnum):
     """Containers of the machine's Docker daemon are processes there."""
 
 
-def command(inner: Sequence[str], shared: Shared = Shared.NOTHING) -> list[str]:
+def command(inner: Sequence[str], shared: SharedNamespaces = SharedNamespaces.NOTHING) -> list[str]:
     """Return the command line that runs `inner` in a sandbox, for the user that this process is."""
-    if shared is Shared.EVERYTHING:
+    if shared is SharedNamespaces.EVERYTHING:
         return list(inner)
-    left_out = {"--net"} if shared is Shared.NETWORK else set[str]()
+    left_out = {"--net"} if shared is SharedNamespaces.NETWORK else set[str]()
     return _unshare([flag for flag in _NAMESPACES if flag not in left_out], inner)
 
 
@@ -94,7 +94,10 @@ def _why_fails(tried_command: Sequence[str], input_text: str = "") -> str | None
 
 
 def run(
-    module: str, arguments: Sequence[str], keep_fds: Sequence[int] = (), shared: Shared = Shared.NOTHING
+    module: str,
+    arguments: Sequence[str],
+    keep_fds: Sequence[int] = (),
+    shared: SharedNamespaces = SharedNamespaces.NOTHING,
 ) -> int:
     """Run `python -m module arguments` in a sandbox until it ends; return its exit status.
 
@@ -123,7 +126,7 @@ def run(
         previous = signal.signal(signal.SIGTERM, _as_interrupt)
         try:
             # Nodes of others may take long to be mended, and nobody else would.
-            return _wait(process, writing, None if shared is Shared.NETWORK else _GRACE_S)
+            return _wait(process, writing, None if shared is SharedNamespaces.NETWORK else _GRACE_S)
         finally:
             signal.signal(signal.SIGTERM, previous)
             os.close(writing)
@@ -153,13 +156,13 @@ def enter() -> None:
     Raises SetupError when called outside a sandbox.
     """
     lifeline, shared = os.environ.pop(_LIFELINE, None), os.environ.pop(_SHARED, None)
-    if lifeline is None or (shared != Shared.EVERYTHING and os.getpid() != 1):
+    if lifeline is None or (shared != SharedNamespaces.EVERYTHING and os.getpid() != 1):
         message = "this part of the suite runs only inside the sandbox that `bench run` and `bench up` make"
         raise SetupError(message)
     os.set_inheritable(int(lifeline), False)  # noqa: FBT003 - the function takes nothing else
     threading.Thread(target=_watch, args=(int(lifeline),), daemon=True).start()
     signal.signal(signal.SIGTERM, _as_interrupt)
-    if shared != Shared.NOTHING:  # /run stays, too: names of hosts may be looked up by it
+    if shared != SharedNamespaces.NOTHING:  # /run stays, too: names of hosts may be looked up by it
         return
     for place in ("/run", "/dev/shm"):  # noqa: S108 - ours alone from here on
         _do("mount", "-t", "tmpfs", "tmpfs", place)

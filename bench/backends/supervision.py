@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-Noted = Callable[[str, int], None]
+EndListener = Callable[[str, int], None]
 """Told once of each end: the node's name, its exit status."""
 
-Back = Callable[[str], None]
+RestartListener = Callable[[str], None]
 """Told once of each start after such an end, when the node's first port is open: the node's name."""
 
 RESTART_S = 12.0
@@ -26,8 +26,8 @@ _MOST = 20
 class Supervision:
     """Nodes that ended by themselves wait here for their next start."""
 
-    noted: Noted
-    back: Back = field(default=lambda _name: None)
+    noted: EndListener
+    back: RestartListener = field(default=lambda _name: None)
     _times: Counter[str] = field(default_factory=Counter)
     _due: dict[str, float] = field(default_factory=dict)
     _starting: set[str] = field(default_factory=set)

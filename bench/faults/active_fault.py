@@ -14,7 +14,7 @@ from bench.records.steps import StrikeRecord
 
 
 @dataclass(slots=True)
-class Struck:
+class ActiveFault:
     """One fault of one trial, from the moment it was asked for. `left` are the nodes not yet healed."""
 
     step: Step
@@ -26,7 +26,7 @@ class Struck:
     _effect: Effect | None = None
 
     @classmethod
-    def begin(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> Struck:
+    def begin(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> ActiveFault:
         """Begin the record, now; `after_load` where an earlier step, or this one, waits for the load's end."""
         record = StrikeRecord(
             name=step.name,

@@ -13,7 +13,7 @@ from bench.errors import BenchError, FaultError
 from bench.model import Node
 from bench.scenario.values import Strict
 
-_Seen = TypeVar("_Seen")
+_Evidence = TypeVar("_Evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Effect:
 
 
 def strike_each(
-    nodes: Sequence[Node], strike: Callable[[Node], _Seen], undo: Callable[[Node], object]
-) -> dict[str, _Seen]:
+    nodes: Sequence[Node], strike: Callable[[Node], _Evidence], undo: Callable[[Node], object]
+) -> dict[str, _Evidence]:
     """Strike nodes one after the other; return what each gave, by name. When one raises, those before it are undone."""
-    evidence: dict[str, _Seen] = {}
+    evidence: dict[str, _Evidence] = {}
     for number, node in enumerate(nodes):
         try:
             evidence[node.name] = strike(node)
@@ -65,12 +65,12 @@ def strike_each(
     return evidence
 
 
-def heal_each(nodes: Sequence[Node], heal: Callable[[Node], _Seen]) -> dict[str, _Seen]:
+def heal_each(nodes: Sequence[Node], heal: Callable[[Node], _Evidence]) -> dict[str, _Evidence]:
     """Heal nodes one after the other, those behind one that raises too; return what each gave, by name.
 
     Raises the failure, or FaultError with all of them.
     """
-    evidence: dict[str, _Seen] = {}
+    evidence: dict[str, _Evidence] = {}
     failed: list[BenchError] = []
     for node in nodes:
         try:

@@ -226,10 +226,10 @@ class Cutter:
             parts = (f"{name} {counts[name].struck:,} of {counts[name].met:,}" for name in doubts)
             return Unproven(f"Too few packets were {verb}: {', '.join(parts)}.")
         own_counts = ", ".join(
-            f"{name} {self._said(count)}" for name, count in counts.items() if name not in self._tried
+            f"{name} {self._words(count)}" for name, count in counts.items() if name not in self._tried
         )
         tried = "".join(
-            f" {name} had sent and got nothing; {self._said(self._tried[name])} sent from it to try were dropped too."
+            f" {name} had sent and got nothing; {self._words(self._tried[name])} sent from it to try were dropped too."
             for name in self._tried
         )
         return f"{total:,} packets were {verb}: {own_counts}.{tried}"
@@ -246,7 +246,7 @@ class Cutter:
         enough = count.struck >= _LEAST_OF_SHARE * expected
         return enough or chance_of_so_few(count.struck, expected) >= _PLAUSIBLE
 
-    def _said(self, count: Packets) -> str:
+    def _words(self, count: Packets) -> str:
         if self.share >= 1 and not self.double:
             return f"{count.struck:,} ({count.came_in:,} coming in, {count.went_out:,} going out)"
         return f"{count.struck:,} of {count.met:,} ({numbers.percent(count.struck / count.met, 1)})"

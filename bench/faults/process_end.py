@@ -10,7 +10,7 @@ from bench.errors import BenchError, FaultError
 from bench.faults.fault import Effect, Place, raise_any
 from bench.model import Node
 
-_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 
 
 def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
@@ -35,10 +35,10 @@ def _start(place: Place, nodes: Sequence[Node]) -> str:
 
 
 def _at_once(
-    nodes: Sequence[Node], do: Callable[[Node], _Given]
-) -> tuple[dict[str, _Given], list[BenchError]]:
+    nodes: Sequence[Node], do: Callable[[Node], _Result]
+) -> tuple[dict[str, _Result], list[BenchError]]:
     """Do something with all nodes at once; return what each gave, by name, and what failed."""
-    results: dict[str, _Given] = {}
+    results: dict[str, _Result] = {}
     failed: list[BenchError] = []
     with ThreadPoolExecutor(max(1, len(nodes))) as pool:
         for node, done in [(node, pool.submit(do, node)) for node in nodes]:

@@ -64,15 +64,15 @@ class Reading:
 
     def _run(self) -> None:
         try:
-            done = self.read_all(self.record.name, self._told, self._given_up)
-            self._told(done)
+            done = self.read_all(self.record.name, self._take_progress, self._given_up)
+            self._take_progress(done)
             self.record.complete, self.record.reason = done["complete"], done["reason"]
         except Exception as error:  # noqa: BLE001 - the record tells, whatever it was
             self.record.reason = str(error) or repr(error)
         finally:
             self._over.set()
 
-    def _told(self, progress: Mapping[str, Any]) -> None:
+    def _take_progress(self, progress: Mapping[str, Any]) -> None:
         """Take the reader's progress (commands.Verify); it reports also while nothing comes."""
         self._last_ns = progress["last_ns"]
         self.record.received = progress["received"]

@@ -15,8 +15,8 @@ from bench.faults.condition import Condition
 from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
-from bench.scenario.located import KeyPath
 from bench.scenario.values import Count, Duration, Strict, disk_bytes_per_s
+from bench.scenario.yaml_source import KeyPath
 from bench.systems.draining import DRAIN
 
 _A_MAPPING = "a mapping of keys is wanted here"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from bench.errors import BenchError, ClusterError, FaultError, LoadError
 from bench.faults import targets
-from bench.faults.active_fault import Struck
+from bench.faults.active_fault import ActiveFault
 from bench.faults.condition import Condition
 from bench.faults.drain import Drain
 from bench.faults.fault import Fault, Place
@@ -28,7 +28,7 @@ from bench.records.steps import (
     MoveRecord,
     UndoRecord,
 )
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 
 _TURN_S = 0.005
 _ASK_NS = NANOS // 2
@@ -52,7 +52,7 @@ class Site:
     state: Callable[[], TopicState]
     look_up: Callable[[Sequence[str]], str]
     rebalance: Callable[[float | None], str]
-    drain: Callable[[str, float | None], Drained]
+    drain: Callable[[str, float | None], DrainResult]
     read_all: ReadAll
     read_group: ReadGroup
     seed: int
@@ -76,7 +76,7 @@ class Timeline:
     _left_out: bool = False
     _after_load: bool = False
     _error: BaseException | None = None
-    _struck: list[Struck] = field(default_factory=list)
+    _struck: list[ActiveFault] = field(default_factory=list)
     _reading: Reading | None = None
     _state: TopicState | None = None
     _asked_ns: int = 0
@@ -330,7 +330,7 @@ class Timeline:
             record.effect_ns = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
-        by_target = self._meant(strike.fault)
+        by_target = self._find_targets(strike.fault)
         nodes = list({node.name: node for name in strike.fault.targets for node in by_target[name]}.values())
         place = Place(
             self.site.backend,
@@ -339,13 +339,13 @@ class Timeline:
             lambda name: by_target.get(name) or self._find(name),
         )
         with self._turn:
-            struck = Struck.begin(step, strike, nodes, after_load=self._after_load)
+            struck = ActiveFault.begin(step, strike, nodes, after_load=self._after_load)
             self.records.append(struck.record)
             self._struck.append(struck)
             struck.take_effect(place)
 
-    def _meant(self, fault: Fault) -> dict[str, list[Node]]:
-        """Return who is meant by each name of a fault at one moment: all are asked until nothing changed meanwhile.
+    def _find_targets(self, fault: Fault) -> dict[str, list[Node]]:
+        """Return the nodes of each target of a fault at one moment: all are asked until nothing changed meanwhile.
 
         Else `bookie 1` may be one of an old ledger and `bookie 2` the same node in the next. Raises FaultError.
         """
@@ -380,7 +380,7 @@ class Timeline:
         """Name the nodes on which a fault is in force."""
         return [node.name for struck in self._struck for node in struck.left]
 
-    def _earlier(self, name: str) -> Struck:
+    def _earlier(self, name: str) -> ActiveFault:
         return next(struck for struck in self._struck if struck.step.name == name)
 
     def _undo(self, step: Step, undo: Undo) -> None:

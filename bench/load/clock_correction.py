@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bench import durable
+from bench import durable_files
 from bench.load.clocks import RemoteClock
 from bench.load.writer import open_file
 
@@ -68,7 +68,7 @@ def _files(stage: Path, sources: Sequence[LogSource]) -> list[tuple[Path, LogSou
 def _replace(file: Path, table: pa.Table, folder: Path) -> None:
     """Write a corrected table where readers look for it; the name of another machine's file has that of its folder."""
     name = file.name if file.parent == folder else f"{file.parent.name.strip('.')}-{file.name}"
-    with durable.replacing(folder / name) as hidden:
+    with durable_files.replacing(folder / name) as hidden:
         with open_file(hidden, table.schema) as writer:
             writer.write_table(table)
         if file.parent != folder:

@@ -89,7 +89,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class RateHold:
     """A constant rate, in messages a second over all producers: for `lead_in_s`, then for `seconds` that count.
 
     What was due in that time and could not be sent is sent in the `overrun_s` after it.
@@ -123,7 +123,7 @@ class RunSlice:
 
     trial: int
     number: int
-    held: Held | None = None
+    held: RateHold | None = None
     begin_ns: int = 0
 
 

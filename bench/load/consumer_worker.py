@@ -16,7 +16,7 @@ from bench.errors import LoadError
 from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify, from_line
 from bench.load.consuming import Consumers, read_group, verify
 from bench.load.wire import Answers
-from bench.native import hurry_threads
+from bench.native_threads import hurry_threads
 from bench.systems.registry import client_side
 
 

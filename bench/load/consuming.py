@@ -14,9 +14,9 @@ from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
-from bench.native import spare_collector
+from bench.native_threads import spare_collector
 from bench.systems import membership
-from bench.systems.protocols import Consumer, Received, System
+from bench.systems.protocols import Consumer, ReceivedMessage, System
 
 _RECEIVE_S = 0.1
 _HAND_OVER_NS = NANOS // 10
@@ -93,7 +93,7 @@ class LiveConsumer:
             else:
                 self.recorder.add(batch)
 
-    def _work_on(self, batch: Sequence[Received]) -> None:
+    def _work_on(self, batch: Sequence[ReceivedMessage]) -> None:
         """Take messages one after the other, each as received when its turn comes; what is not taken comes again."""
         for message in batch:
             if self._ending.is_set():
@@ -187,14 +187,14 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     """See commands.Verify. Raises LoadError only when a record could not be written."""
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
-    progress = _Told(command.deadline_s, report)
+    progress = _ReadProgress(command.deadline_s, report)
     try:
         with progress:
             for batch in system.read_all(
                 command.endpoint, command.topic, command.consumer, command.deadline_s, command.expected
             ):
                 recorder.add(batch)
-                progress.came(batch)
+                progress.add(batch)
     except LoadError as error:
         reason = str(error)
     finally:
@@ -223,7 +223,7 @@ def read_group(system: System, command: ReadGroup) -> dict[str, Any]:
     return {"received": recorder.received, "distinct": recorder.distinct}
 
 
-class _Told:
+class _ReadProgress:
     """Reports a read twice a second, also while nothing comes, and keeps its stalls."""
 
     def __init__(self, deadline_s: float, report: Callable[[dict[str, Any]], None]) -> None:
@@ -232,10 +232,10 @@ class _Told:
         self._received = 0
         self._first_ns: int | None = None
         self._last_ns = time.monotonic_ns()
-        self._at: dict[int, Received] = {}
+        self._at: dict[int, ReceivedMessage] = {}
         self._stalls: list[dict[str, Any]] = []
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="told", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="read-progress", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -245,7 +245,7 @@ class _Told:
         self._over.set()
         self._thread.join()
 
-    def came(self, batch: Sequence[Received]) -> None:
+    def add(self, batch: Sequence[ReceivedMessage]) -> None:
         """Take what was read, in its order."""
         if batch and self._first_ns is None:
             self._first_ns = batch[0].received_ns

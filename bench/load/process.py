@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 from bench.errors import LoadError
 from bench.load.commands import Command, to_line
-from bench.load.wire import WHERE
+from bench.load.wire import STACK_SIGNAL
 
 PRODUCER_MODULE = "bench.load.worker"
 CONSUMER_MODULE = "bench.load.consumer_worker"
@@ -40,7 +40,7 @@ def no_check() -> None:
 
 
 class TakesCommands(Protocol):
-    """What carries out commands: one load process, or several as one (distributed.py)."""
+    """What carries out commands: one load process, or several as one (distributed_load.py)."""
 
     def call(
         self,
@@ -192,7 +192,7 @@ class WorkerProcess(CommandChannel):
 
     def silent(self, deadline_s: float) -> LoadError:
         """See CommandChannel. Have it write where each of its threads is to its log, and tell that log's end."""
-        self._process.send_signal(WHERE)
+        self._process.send_signal(STACK_SIGNAL)
         time.sleep(_WHERE_S)
         return LoadError(f"{self.describe()} said nothing for {deadline_s:g} s. {self._end_of_log()}")
 

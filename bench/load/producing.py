@@ -13,7 +13,7 @@ from gevent.event import Event
 
 from bench.errors import LoadError
 from bench.load.commands import Close, Open, Produce, Run, RunSlice
-from bench.load.live import LiveView
+from bench.load.live_view import LiveView
 from bench.load.payload import encoder
 from bench.load.progress import Progress
 from bench.load.recorder import SendRecorder
@@ -21,7 +21,7 @@ from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
 from bench.load.vitals import Vitals
 from bench.model import NANOS, Load, Outcome
-from bench.native import NativeThread, new_queue, spare_collector
+from bench.native_threads import NativeThread, new_queue, spare_collector
 from bench.pacing import Schedule
 from bench.systems.protocols import Producers, System
 

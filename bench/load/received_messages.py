@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Seen:
+class DistinctMessages:
     """Counts distinct (producer, sequence) pairs; negative sequences (foreign messages) do not count."""
 
     def __init__(self) -> None:

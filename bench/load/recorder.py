@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.load.payload import join_headers, of_trial, split_headers
-from bench.load.received_messages import Seen
+from bench.load.received_messages import DistinctMessages
 from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
 from bench.load.writer import ParquetWriter
 from bench.model import Outcome
-from bench.native import new_lock, sleep
-from bench.systems.protocols import Done, Received
+from bench.native_threads import new_lock, sleep
+from bench.systems.protocols import ReceivedMessage, SendResult
 
 CHUNK_ROWS = 65_536
 FOREIGN = -1
@@ -140,14 +140,14 @@ class SendLine:
         self._writer = writer
         self._codes = codes
         self._watched = watched
-        self._unseen: list[NDArray[Any]] = []
+        self._unread_parts: list[NDArray[Any]] = []
         self._chunk = bytearray(chunk_rows * _RECORD_BYTES)
         self._end = 0
-        self._seen = 0
+        self._read_end = 0
         self._lock = new_lock()
 
     def record(  # noqa: PLR0913, PLR0917 - the hot path takes plain integers
-        self, producer: int, sequence: int, due_ns: int, sent_ns: int, done_ns: int, done: Done
+        self, producer: int, sequence: int, due_ns: int, sent_ns: int, done_ns: int, done: SendResult
     ) -> None:
         """Record a send that is over; `done_ns` is NOT_GIVEN for one that the client never told about."""
         outcome, error, partition, ledger, entry, batch_index = done
@@ -176,9 +176,9 @@ class SendLine:
     def fresh_rows(self) -> list[NDArray[Any]]:
         """See SendRecorder."""
         with self._lock:
-            rows = [*self._unseen, self._rows(self._seen, self._end)]
-            self._unseen.clear()
-            self._seen = self._end
+            rows = [*self._unread_parts, self._rows(self._read_end, self._end)]
+            self._unread_parts.clear()
+            self._read_end = self._end
         return rows
 
     def flush(self) -> None:
@@ -194,12 +194,12 @@ class SendLine:
 
     def _next_chunk(self) -> None:
         if self._watched:
-            self._unseen.append(self._rows(self._seen, self._end))
+            self._unread_parts.append(self._rows(self._read_end, self._end))
         self._writer.put(self._rows(0, self._end))
         # A new buffer each time: views of the old one stay valid for whoever still reads them.
         self._chunk = bytearray(len(self._chunk))
         self._end = 0
-        self._seen = 0
+        self._read_end = 0
 
     def _rows(self, start: int, end: int) -> NDArray[Any]:
         count = (end - start) // _RECORD_BYTES
@@ -220,12 +220,12 @@ class ReceiveRecorder:
         """
         self.received = 0
         self.last_ns = 0
-        self._came = Seen()
+        self._came = DistinctMessages()
         self._stage = stage
         self._consumer = consumer
         self._run = run
         self._trial = trial
-        self._pending: list[Received] = []
+        self._pending: list[ReceivedMessage] = []
         self._parts: list[Columns] = []
         self._rows = 0
         self._writer = ParquetWriter(folder, f"{stage}-{consumer}-{os.getpid()}", RECEIVES, self._table)
@@ -235,7 +235,7 @@ class ReceiveRecorder:
         """How many different messages of this trial came; what is not handed over yet is missing."""
         return self._came.count
 
-    def add(self, batch: Sequence[Received]) -> None:
+    def add(self, batch: Sequence[ReceivedMessage]) -> None:
         """Record a batch."""
         if not batch:
             return

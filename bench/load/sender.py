@@ -12,9 +12,9 @@ from bench.errors import LoadError
 from bench.load.payload import Encode
 from bench.load.recorder import SendLine, SendRecorder
 from bench.model import NANOS, Outcome
-from bench.native import Gate, sleep
+from bench.native_threads import Gate, sleep
 from bench.pacing import Schedule
-from bench.systems.protocols import NOT_GIVEN, Done, Producer
+from bench.systems.protocols import NOT_GIVEN, Producer, SendResult
 
 NO_LIMIT = sys.maxsize
 
@@ -80,7 +80,7 @@ class Slot:
         self.sequence = self.due_ns = self.sent_ns = NOT_GIVEN
         self.done = self._done  # bound once, not once a message
 
-    def _done(self, done: Done) -> None:
+    def _done(self, done: SendResult) -> None:
         """Take the client's word, in the sender's thread: this moment is the send's `done_ns`."""
         now_ns = monotonic_ns()
         sender = self._sender
@@ -147,7 +147,7 @@ class Sender:
 
     def give_up(self) -> None:
         """Record every send that is still open as unknown: the client never told how it ended."""
-        never = Done(Outcome.UNKNOWN, "never told", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+        never = SendResult(Outcome.UNKNOWN, "never told", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
         for slot in self._slots:
             if slot.open:
                 slot.open = False

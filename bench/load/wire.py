@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.errors import BenchError
 
-WHERE = signal.SIGUSR1
+STACK_SIGNAL = signal.SIGUSR1
 """Asks a load process for the stack of each of its threads, on standard error, whatever it is doing."""
 
 _STDOUT = 1
@@ -28,7 +28,7 @@ class Answers:
         sys.stdout.flush()
         self._descriptor = os.dup(_STDOUT)
         os.dup2(_STDERR, _STDOUT)
-        faulthandler.register(WHERE)
+        faulthandler.register(STACK_SIGNAL)
 
     def progress(self, progress: dict[str, Any]) -> None:
         """Tell how far a command is."""

@@ -25,7 +25,7 @@ from bench.load import producing, web  # noqa: E402
 from bench.load.commands import Close, Command, Open, Produce, Run, RunSlice, from_line  # noqa: E402
 from bench.load.users import LoadEnvironment  # noqa: E402
 from bench.load.wire import Answers  # noqa: E402
-from bench.native import hurry_threads  # noqa: E402
+from bench.native_threads import hurry_threads  # noqa: E402
 from bench.systems.registry import client_side  # noqa: E402
 
 _PR_SET_TIMERSLACK = 29

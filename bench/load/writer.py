@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.errors import LoadError
-from bench.native import NativeThread, new_lock, new_queue
+from bench.native_threads import NativeThread, new_lock, new_queue
 
 # Measured on 65,536 sends over 100 producers: 0.1 us of CPU and 10.8 bytes a row. zstd saves 1 % more for
 # 25 % more CPU; the default encodings take three times the CPU and 2.4 times the space.

@@ -65,7 +65,7 @@ class SliceRecord(SpanRecord):
     cycle: int
 
 
-Held = tuple[int, int]
+HoldKey = tuple[int, int]
 """A trial and the slice in which it held a rate."""
 
 

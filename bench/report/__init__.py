@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from bench import durable
+from bench import durable_files
 from bench.report import pdf
 from bench.report.pages import html, markdown, terminal, trials
 from bench.report.results import PAGES
@@ -32,7 +32,7 @@ def write_report(run: Path, *, trial_pages: bool = False) -> tuple[Path, Path]:
         shutil.rmtree(run / PAGES, ignore_errors=True)
     page = html.render(run)
     on_screen, on_paper = run / "report.html", run / "report.pdf"
-    with durable.replacing(on_screen) as new_screen, durable.replacing(on_paper) as new_paper:
+    with durable_files.replacing(on_screen) as new_screen, durable_files.replacing(on_paper) as new_paper:
         new_screen.write_text(page, encoding="utf-8")
         pdf.write(page, new_paper)
     return on_screen, on_paper

@@ -247,7 +247,7 @@ def _remove(pdf: pydyf.PDF, unused: set[int]) -> None:
     """Remove objects, and number the others without gaps."""
     import pydyf  # noqa: PLC0415 - comes with WeasyPrint, which only a PDF needs
 
-    class Written(pydyf.Object):  # type: ignore[misc]
+    class TextObject(pydyf.Object):  # type: ignore[misc]
         """An object by its text."""
 
         def __init__(self, text: bytes) -> None:
@@ -259,10 +259,10 @@ def _remove(pdf: pydyf.PDF, unused: set[int]) -> None:
     items = [item for item in pdf.objects if item.number not in unused]
     numbers = {item.number: number for number, item in enumerate(items)}
 
-    def renumbered(text: bytes) -> Written:
-        return Written(_REFERENCE.sub(lambda reference: b"%d 0 R" % numbers[int(reference[1])], text))
+    def renumbered(text: bytes) -> TextObject:
+        return TextObject(_REFERENCE.sub(lambda reference: b"%d 0 R" % numbers[int(reference[1])], text))
 
-    def value(extra: object) -> Written:
+    def value(extra: object) -> TextObject:
         return renumbered(pydyf.Array([extra]).data[1:-1])
 
     for place, item in enumerate(items):

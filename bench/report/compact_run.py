@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from bench.columns import ENDS, TABLES
 from bench.model import NANOS
 from bench.report import results, sweep
-from bench.report.figures import curves, resources, stored
+from bench.report.figures import curves, disk_usage, resources
 from bench.report.presentation import presentation
 from bench.report.results import Results
 
@@ -167,8 +167,8 @@ def _telemetry(run_results: Results) -> pd.DataFrame:
 
 def _stored(run_results: Results) -> list[pd.DataFrame]:
     """Return what the figure of bytes on disk shows, by trial."""
-    shown = [stored.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
-    table = run_results.telemetry[run_results.telemetry["metric"] == stored.METRIC]
+    shown = [disk_usage.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
+    table = run_results.telemetry[run_results.telemetry["metric"] == disk_usage.METRIC]
     return [trial_samples for trial in shown if not (trial_samples := table[table["trial"] == trial]).empty]
 
 

@@ -24,8 +24,8 @@ _ALL_OF_IT = 0.8
 class Span(StrEnum):
     """Where the lost messages lie: all writes of a time before or after a fault, or some of those around the first."""
 
-    BEFORE = "before"
-    AFTER = "after"
+    BEFORE_FAULT = "before"
+    AFTER_FAULT = "after"
     SOME = "some"
 
 
@@ -115,8 +115,8 @@ def loss(results: Results, trials: pd.DataFrame) -> Loss | None:
     if not losses:
         return Loss(counts)
     return (
-        _before(counts, losses)
-        or _after(counts, losses)
+        _loss_before(counts, losses)
+        or _loss_after(counts, losses)
         or Loss(
             counts,
             low_ns=min(trial_loss.first_ns for trial_loss in losses),
@@ -125,7 +125,7 @@ def loss(results: Results, trials: pd.DataFrame) -> Loss | None:
     )
 
 
-def _before(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
+def _loss_before(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
     """Return the loss where each trial lost all writes up to a fault of one kind; scripted from the first send on."""
     faults = [trial_loss.fault_at_end for trial_loss in losses if trial_loss.complete]
     known_faults = [fault for fault in faults if fault is not None]
@@ -135,10 +135,10 @@ def _before(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | Non
         fault.at_ns - trial_loss.first_ns for fault, trial_loss in zip(known_faults, losses, strict=True)
     ]
     scripted = all(-trial_loss.first_ns >= trial_loss.begun_ns - _NEAR_NS for trial_loss in losses)
-    return Loss(counts, Span.BEFORE, min(spans), max(spans), scripted, known_faults[0].kind)
+    return Loss(counts, Span.BEFORE_FAULT, min(spans), max(spans), scripted, known_faults[0].kind)
 
 
-def _after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
+def _loss_after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
     """Return the loss where each trial lost all writes from a fault of one kind on; scripted up to a repair."""
     faults = [trial_loss.fault_at_start for trial_loss in losses if trial_loss.complete]
     known_faults = [fault for fault in faults if fault is not None]
@@ -150,7 +150,7 @@ def _after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None
         fault.script_ns is not None and trial_loss.last_ns - fault.at_ns >= fault.script_ns - _NEAR_NS
         for fault, trial_loss in pairs
     )
-    return Loss(counts, Span.AFTER, min(spans), max(spans), scripted, known_faults[0].kind)
+    return Loss(counts, Span.AFTER_FAULT, min(spans), max(spans), scripted, known_faults[0].kind)
 
 
 def _losses(results: Results, valid: pd.DataFrame) -> list[_TrialLoss]:

@@ -24,7 +24,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class OtherRun:
     """Another run, with its cases, what its trials measured, and their records by number.
 
     `measured` is None where this version of the suite cannot read that table.
@@ -88,24 +88,24 @@ def unbroken(out: Path) -> Iterator[Path]:
                 yield run.path
 
 
-def broken(out: Path) -> Iterator[Other]:
+def broken(out: Path) -> Iterator[OtherRun]:
     """Give the latest run of each scenario in which something broke, by the scenarios' names."""
     yield from _latest(out, broken=True)
 
 
-def runs_of_other_scenarios(out: Path, scenario: str) -> Iterator[Other]:
+def runs_of_other_scenarios(out: Path, scenario: str) -> Iterator[OtherRun]:
     """Give the latest run of each other scenario in which nothing broke, by the scenarios' names."""
     runs = _latest(out, broken=False)
     yield from (run for run in runs if run.manifest.get("scenario") != scenario)
 
 
-def _latest(out: Path, *, broken: bool) -> Iterator[Other]:
+def _latest(out: Path, *, broken: bool) -> Iterator[OtherRun]:
     """A run whose results this version of the suite cannot read is left out: it is not what a report is about."""
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
             if results.breaks(results.summary(run.path)) == broken:
                 cases, records = results.table(run.path, "cases"), results.trial_records(run.path)
-                yield Other(*run, cases, _measured(run.path), records)
+                yield OtherRun(*run, cases, _measured(run.path), records)
 
 
 def _measured(run: Path) -> pd.DataFrame | None:

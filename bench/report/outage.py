@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import CROWDED, HEALING, NANOS, NEXT, NO_END
+from bench.model import HEALING, NANOS, NEXT, NO_END, OTHER_WORK_CORES
 from bench.records.steps import StepRecord, UndoRecord, strikes
 from bench.report.results import Results
 
@@ -25,7 +25,7 @@ _WORSE = 1.05
 _SAME_OUTAGE = 0.9
 """A fault with so much of the longest outage of its trial is the one that began it."""
 DISTURBED, INVALID = "disturbed", "invalid"
-"""Why a trial was set aside: other work took CROWDED cores or more; or it does not count."""
+"""Why a trial was set aside: other work took OTHER_WORK_CORES cores or more; or it does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def reads(results: Results, trials: pd.DataFrame) -> Outage | None:
 
 def undisturbed(valid: pd.DataFrame) -> pd.DataFrame:
     """Return the valid trials that other work on the machine did not disturb; all where it disturbed each."""
-    quiet = valid[~(pd.to_numeric(valid["other_cpu"]) >= CROWDED)]
+    quiet = valid[~(pd.to_numeric(valid["other_cpu"]) >= OTHER_WORK_CORES)]
     return valid if quiet.empty else quiet
 
 

@@ -180,7 +180,7 @@ def table(run: Path, name: str) -> pd.DataFrame:
     if missing:
         raise OutdatedError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
-            f"{_again(path)}"
+            f"{_remedy(path)}"
         )
     return stored_table
 
@@ -205,7 +205,7 @@ def document(path: Path) -> Json:
     """Read a JSON object. Raises ReportError where it is missing or garbled."""
     stored = content(path)
     if not isinstance(stored, dict):
-        raise ReportError(f"{path} holds a {type(stored).__name__}, not a JSON object. {_again(path)}")
+        raise ReportError(f"{path} holds a {type(stored).__name__}, not a JSON object. {_remedy(path)}")
     return stored
 
 
@@ -238,7 +238,7 @@ def breaks(summary: Json) -> bool:
 def _list(path: Path) -> list[Json]:
     stored = content(path)
     if not isinstance(stored, list) or not all(isinstance(entry, dict) for entry in stored):
-        raise ReportError(f"{path} is no JSON list of objects. {_again(path)}")
+        raise ReportError(f"{path} is no JSON list of objects. {_remedy(path)}")
     return stored
 
 
@@ -260,12 +260,12 @@ def _readable(path: Path, reader: Callable[[Path], T]) -> T:
     try:
         return reader(path)
     except FileNotFoundError as error:
-        raise ReportError(f"{path} is missing. {_again(path)}") from error
+        raise ReportError(f"{path} is missing. {_remedy(path)}") from error
     except (OSError, ValueError) as error:
-        raise ReportError(f"{path} cannot be read: {error}. {_again(path)}") from error
+        raise ReportError(f"{path} cannot be read: {error}. {_remedy(path)}") from error
 
 
-def _again(path: Path) -> str:
+def _remedy(path: Path) -> str:
     run = path.parent.parent if path.parent.name == "results" else path.parent
     if not has_event_log(run):
         return "It was published without its event log, or read in from elsewhere: run its scenario again"

@@ -76,7 +76,7 @@ def readable(colour: str) -> str:
     return mpl.colors.to_hex(sns.blend_palette([INK, colour], 3)[1])
 
 
-_OTHERS = (Look("#8a3d78", "#4b1d40", "#cf9ac2", "^"), Look("#3f7f86", "#1b474c", "#95c7cc", "v"))
+_OTHER_LOOKS = (Look("#8a3d78", "#4b1d40", "#cf9ac2", "^"), Look("#3f7f86", "#1b474c", "#95c7cc", "v"))
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))
 
 
@@ -85,7 +85,7 @@ def look(system: str) -> Look:
     description = describe(system)
     if description.colours:
         return Look(*description.colours, description.marker)
-    return _OTHERS[sum(system.encode()) % len(_OTHERS)]
+    return _OTHER_LOOKS[sum(system.encode()) % len(_OTHER_LOOKS)]
 
 
 @contextmanager

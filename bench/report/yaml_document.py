@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from bench.errors import ReportError, ScenarioError
-from bench.scenario import located
-from bench.scenario.located import Located
+from bench.scenario import yaml_source
+from bench.scenario.yaml_source import YamlDocument
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,7 +24,7 @@ class Strict(BaseModel):
 def read(file: Path, model: type[Model]) -> Model:
     """Read a file as a model. Raises ReportError naming file, line and key, one line for each mistake."""
     try:
-        document = located.read(file)
+        document = yaml_source.read(file)
         return model.model_validate(document.value)
     except ScenarioError as error:
         raise ReportError(str(error)) from error
@@ -32,7 +32,7 @@ def read(file: Path, model: type[Model]) -> Model:
         raise ReportError("\n".join(_sentence(document, detail) for detail in error.errors())) from None
 
 
-def _sentence(document: Located, detail: ErrorDetails) -> str:
+def _sentence(document: YamlDocument, detail: ErrorDetails) -> str:
     path = detail["loc"]
     message = {
         "extra_forbidden": "there is no such key",

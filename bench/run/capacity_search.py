@@ -10,7 +10,7 @@ from bench.capacity.hold import Hold
 from bench.capacity.hold_log import HeldSlice, read_hold
 from bench.capacity.search import HoldRequest, Search, SearchPlan
 from bench.capacity.service_level import ServiceLevel, service_level
-from bench.load.commands import Held
+from bench.load.commands import RateHold
 from bench.load.results import SliceResult
 from bench.model import NANOS, Trial
 from bench.records.trial import HoldRecord
@@ -27,13 +27,13 @@ class CapacitySearch:
     holds: list[HoldRecord] = field(default_factory=list)
 
     @property
-    def request(self) -> Held | None:
+    def request(self) -> RateHold | None:
         """The rate to hold next; None once the search is over."""
         hold_request = self.search.request
         return (
             None
             if hold_request is None
-            else Held(
+            else RateHold(
                 rate=hold_request.rate,
                 lead_in_s=hold_request.settle_seconds,
                 seconds=hold_request.seconds,

@@ -10,7 +10,7 @@ from bench.columns import BROKEN, CONSUMER_COUNTERS
 from bench.faults.drain import Drain
 from bench.faults.step import AsGroup, Read, Rebalance, Step, read_steps
 from bench.model import Case, text, texts
-from bench.scenario import Loaded, Scenario
+from bench.scenario import LoadedScenario, Scenario
 from bench.scenario.expand import has
 from bench.scenario.expectation import Expectation
 
@@ -19,7 +19,7 @@ _NEEDS_CONSUMERS = ("e2e_", "live_", "first_received_", *CONSUMER_COUNTERS)
 _NEEDS_READER = ("reader_",)
 
 
-def check(loaded: Loaded, cases: Sequence[Case], *, narrowed: bool) -> None:
+def check(loaded: LoadedScenario, cases: Sequence[Case], *, narrowed: bool) -> None:
     """Raise ScenarioError for the first expectation that speaks of what this scenario does not have.
 
     What was `narrowed`, by `--set` or by an external cluster, may leave an expectation without its cases: then it stays

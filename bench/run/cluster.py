@@ -16,21 +16,21 @@ from bench.backends import cores, ports
 from bench.backends.abilities import Killable
 from bench.backends.backend import Backend
 from bench.backends.docker import DockerBackend
-from bench.backends.external import ExternalBackend
+from bench.backends.external_backend import ExternalBackend
 from bench.backends.node_backend import NodeBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ClusterError, FaultError
 from bench.load import member, processor
 from bench.model import DOCKER, MEMBER, Cluster, Node
 from bench.run.emulated_disks import EmulatedDisks
-from bench.run.external import access_to
+from bench.run.external_clusters import access_to
 from bench.run.folder import RunFolder
 from bench.run.node_sizes import BackendLimits, NodeSizes, NoLimits
 from bench.run.wiring import system
 from bench.systems import java
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 
 _PROCESSOR_HOST, _FIRST_MEMBER_HOST = 253, 200
 _CLIENT_BYTES = 192 * 2**20

@@ -13,14 +13,14 @@ from typing import Any
 
 from bench.model import Case, Load, Pacing, Topic, Trial
 from bench.run.compilers import Compilers
-from bench.run.testbed import Testbed, unheard
+from bench.run.testbed import Testbed, ignore_progress
 
 _CLIENTS = 64
 """So many producers are connected at a time, over all cases; each case has from 2 to 16 of them."""
 _FEWEST, _MOST = 2, 16
 _ROUND_S, _TURN_S = 4.0, 0.5
 """A round has a turn for each case and takes so long at least; a turn so long."""
-_REST, GROWTH = 0.15, 1.1
+_COMPILER_SHARE, GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
 
@@ -39,7 +39,7 @@ def warm_up(testbed: Testbed, cases: Sequence[Case], most_s: float, working: Pat
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
     """
-    once = _alike_once(cases)
+    once = _distinct_cases(cases)
     loads = [
         _WarmUpLoad(
             Trial(number, 0, replace(case, load=_load(case, len(once)))),
@@ -81,7 +81,7 @@ def round_summary(acks: Sequence[int], share: float, *, steady: bool) -> dict[st
         "turns": len(acks),
         "acks": sum(acks),
         "compilers": round(share, 3),
-        "rested": steady and share < _REST,
+        "rested": steady and share < _COMPILER_SHARE,
     }
 
 
@@ -114,7 +114,7 @@ def _connected(
             scraped = load is loads[0] and load.trial.case.telemetry
             if scraped:  # a server's first scrapes take it ten times the CPU
                 sampler.look_before(load.trial.number, load.slices, scraped=True)
-            acks = testbed.load_slice(load.trial, load.slices, unheard).acked
+            acks = testbed.load_slice(load.trial, load.slices, ignore_progress).acked
             load.slices += 1
             return acks
 
@@ -140,7 +140,7 @@ def _load(case: Case, cases: int) -> Load:
     )
 
 
-def _alike_once(cases: Sequence[Case]) -> list[Case]:
+def _distinct_cases(cases: Sequence[Case]) -> list[Case]:
     """Return the cases that differ in more than what they are called and what their disk costs; the first of each."""
     distinct_cases: list[Case] = []
     plain_cases: list[Case] = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from bench.backends.external import lacking
+from bench.backends.external_backend import lacking
 from bench.faults import Step, read_steps
 from bench.faults.drain import Drain
 from bench.faults.step import Rebalance
 from bench.model import Case, Scalar, text
 from bench.run import process_cases
-from bench.run.external import ExternalCluster, access_to
+from bench.run.external_clusters import ExternalCluster, access_to
 from bench.systems import membership
 from bench.systems.properties import same
 from bench.systems.registry import describe

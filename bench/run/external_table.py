@@ -10,7 +10,7 @@ from bench import numbers
 from bench.model import Case, text
 from bench.pacing import sends
 from bench.run import estimate, external_cases
-from bench.run.external import ExternalCluster
+from bench.run.external_clusters import ExternalCluster
 from bench.run.plan import Plan
 from bench.systems.endpoint import parse
 

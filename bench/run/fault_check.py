@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.backends import cores, fsync_gate
 from bench.backends.docker import DockerBackend
-from bench.backends.external import ExternalBackend
+from bench.backends.external_backend import ExternalBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError, did_you_mean
 from bench.faults import Step, read_steps, targets
@@ -20,14 +20,14 @@ from bench.model import DOCKER, MEMBER, Case, Cluster, Node
 from bench.pacing import sends
 from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
-from bench.scenario import Loaded
+from bench.scenario import LoadedScenario
 from bench.systems.draining import DRAIN
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Parts
 from bench.systems.registry import describe
 
 
-def checked(loaded: Loaded, case: Case) -> Case:
+def checked(loaded: LoadedScenario, case: Case) -> Case:
     """Check a case's steps; return it with disks of their own, and gates before them, where it needs them.
 
     Raises ScenarioError naming the place in the file for what is wrong.
@@ -62,7 +62,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     return replace(case, cluster=cluster)
 
 
-def steps_of(loaded: Loaded, case: Case) -> Sequence[Step]:
+def steps_of(loaded: LoadedScenario, case: Case) -> Sequence[Step]:
     """Return a case's steps. Raises ScenarioError naming the place in the file for what is none."""
     try:
         return read_steps(case.faults)
@@ -70,7 +70,9 @@ def steps_of(loaded: Loaded, case: Case) -> Sequence[Step]:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
 
 
-def _check_spare(loaded: Loaded, case: Case, steps: Sequence[Step], all_nodes: Sequence[Node]) -> None:
+def _check_spare(
+    loaded: LoadedScenario, case: Case, steps: Sequence[Step], all_nodes: Sequence[Node]
+) -> None:
     """Refuse to start what is no spare node, to strike one by chance or by its role, and to limit its size."""
     spare = {node.name for node in all_nodes} - {node.name for node in case.cluster.first(all_nodes)}
     for step in steps:
@@ -90,7 +92,7 @@ def _check_spare(loaded: Loaded, case: Case, steps: Sequence[Step], all_nodes: S
         )
 
 
-def _check_targets(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[Node]) -> None:
+def _check_targets(loaded: LoadedScenario, case: Case, step: Step, all_nodes: Sequence[Node]) -> None:
     if step.fault is None:
         return
     parts = wiring.system(case.system).parts(case)
@@ -103,7 +105,7 @@ def _check_targets(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[N
             raise _error(loaded, case, (step.number,), f"{case.system} has {target_words}{wrong}")
 
 
-def _check_drained(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[Node]) -> None:
+def _check_drained(loaded: LoadedScenario, case: Case, step: Step, all_nodes: Sequence[Node]) -> None:
     """Refuse to drain what keeps no messages."""
     if not isinstance(step.action, Drain):
         return
@@ -115,7 +117,7 @@ def _check_drained(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[N
         raise _error(loaded, case, (step.number, DRAIN), message)
 
 
-def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
+def _check_times(loaded: LoadedScenario, case: Case, steps: Sequence[Step]) -> None:
     """Refuse a fault that cannot come before the load it is to meet is over; each counts from the step before it."""
     load, passed_s = case.load, 0.0
     whole_s = None if load.duration_s is None else load.warm_up_s + load.duration_s
@@ -146,7 +148,7 @@ def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -
     return f"{did_you_mean(target, allowed)}; one of {', '.join(allowed)}"
 
 
-def _check_state(loaded: Loaded, case: Case, step: Step, system_states: Sequence[str]) -> None:
+def _check_state(loaded: LoadedScenario, case: Case, step: Step, system_states: Sequence[str]) -> None:
     for name in step.when.states:
         if name not in system_states:
             message = f"{case.system} reports no such state; a step may wait for {', '.join(system_states) or 'none'}"
@@ -175,7 +177,7 @@ def _why_not(fault: Fault, cluster: Cluster) -> str | None:
     return f"this backend cannot do that (missing: {', '.join(lacking)})" if lacking else fault.why_not()
 
 
-def _error(loaded: Loaded, case: Case, path: tuple[str | int, ...], message: str) -> ScenarioError:
+def _error(loaded: LoadedScenario, case: Case, path: tuple[str | int, ...], message: str) -> ScenarioError:
     step_lists = loaded.scenario.systems.specs()[case.system].step_lists()
     place = next(place for place, steps in step_lists.items() if steps == list(case.faults))
     return loaded.error(("systems", case.system, *place, *path), message)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import durable, places
+from bench import durable_files, places
 from bench.errors import EventLogError
 from bench.records.trial import TrialRecord
 
@@ -73,10 +73,12 @@ class RunFolder:
         """Make a trial durable, write its trial.json and show it to readers, in one step."""
         working = self.trials / f".{record.trial:04d}"
         working.mkdir(parents=True, exist_ok=True)  # one that failed before it began has none
-        durable.sync(*working.glob("*/*.parquet"), *(path for path in working.iterdir() if path.is_dir()))
+        durable_files.sync(
+            *working.glob("*/*.parquet"), *(path for path in working.iterdir() if path.is_dir())
+        )
         write_json(working / "trial.json", record.model_dump())
         working.rename(self.trials / f"{record.trial:04d}")
-        durable.sync(self.trials)
+        durable_files.sync(self.trials)
 
     def sweep(self) -> None:
         """Remove what an interrupted run left: half trials, the data of dead clusters."""
@@ -114,7 +116,7 @@ def find(name: str, out: Path = OUT) -> RunFolder:
 def write_json(file: Path, document: object) -> None:
     """Write JSON whole or not at all; it outlives a power cut."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-    with durable.replacing(file, synced=True) as hidden:
+    with durable_files.replacing(file, synced=True) as hidden:
         hidden.write_text(text, encoding="utf-8")
 
 

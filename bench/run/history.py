@@ -16,7 +16,7 @@ from bench.records.trial import HistoryRecord
 Layout = Sequence[dict[str, Any]]
 
 _EVERY_S = 1.0
-_REST = 4
+_PAUSE_FACTOR = 4
 _MOVES = "high_watermark"
 """Changes all the time, so it alone makes no entry."""
 
@@ -48,7 +48,7 @@ class History:
         while not self._over.is_set():
             begun_s = time.monotonic()
             self._note()
-            self._over.wait(max(_EVERY_S, _REST * (time.monotonic() - begun_s)))
+            self._over.wait(max(_EVERY_S, _PAUSE_FACTOR * (time.monotonic() - begun_s)))
         self.changes.append(HistoryRecord(at_ns=self._note(), partitions=[]))
 
     def _note(self) -> int:
@@ -64,12 +64,12 @@ class History:
         fresh = [
             partition
             for partition in layout
-            if _kept(partition) != _kept(last_states.get(partition["partition"], {}))
+            if _lasting_state(partition) != _lasting_state(last_states.get(partition["partition"], {}))
         ]
         if fresh:
             self.changes.append(HistoryRecord(at_ns=now_ns, partitions=fresh))
         return now_ns
 
 
-def _kept(partition: dict[str, Any]) -> dict[str, Any]:
+def _lasting_state(partition: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in partition.items() if name != _MOVES}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.backends import cores, sandbox
-from bench.backends.external import ExternalBackend
+from bench.backends.external_backend import ExternalBackend
 from bench.errors import BenchError, MissingAgentsError
 from bench.load.agent import read_token
 from bench.load.joined_agents import Invitation
@@ -21,9 +21,9 @@ from bench.model import Cluster, Trial
 from bench.run import trial_record
 from bench.run.cluster import LiveCluster, cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
-from bench.run.external import delete_topics, own_topics
+from bench.run.external_clusters import delete_topics, own_topics
 from bench.run.folder import RunFolder
-from bench.run.interleaved import Interleaved
+from bench.run.interleaved_trials import InterleavedTrials
 from bench.run.load_machines import LoadPlan, suite_version
 from bench.run.plan import Plan, Start, cluster_key, longer, planned
 from bench.run.progress import Progress
@@ -135,7 +135,7 @@ class Runner:
 
     def _interleaved(self, testbeds: Mapping[str, Testbed], left: list[Trial]) -> str | None:
         """Measure trials in slices; their own first slices warm the servers up."""
-        interleaved = Interleaved(testbeds, self.seed, self.warm_up_s * len(testbeds))
+        interleaved = InterleavedTrials(testbeds, self.seed, self.warm_up_s * len(testbeds))
         try:
             return interleaved.run(left, self.progress.trial, self.progress.finished)
         finally:

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from bench import durable
+from bench import durable_files
 from bench.backends import artifacts, sandbox
 from bench.backends.process import ProcessBackend
 from bench.errors import BenchError, SetupError
@@ -21,7 +21,7 @@ from bench.model import Cluster, Jit, Node, Topic
 from bench.run import wiring
 from bench.systems.description import Installation
 from bench.systems.java import archiving
-from bench.systems.protocols import Done
+from bench.systems.protocols import SendResult
 from bench.systems.registry import INSTALLED, describe
 
 _MESSAGES = 200
@@ -87,7 +87,7 @@ def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
     endpoint = side.endpoint(nodes)
     producers = side.producers(endpoint, topic, {}, 1, _MESSAGES)
     (producer,) = producers.clients
-    over: list[Done] = []
+    over: list[SendResult] = []
     for _ in range(_MESSAGES):
         producer.send(bytes(1000), over.append)
     while len(over) < _MESSAGES:
@@ -104,7 +104,7 @@ def _keep(made: Path, target: Path) -> None:
     if not made.is_file():
         raise SetupError(f"the {made.stem} ended without writing its class-data archive")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with durable.replacing(target) as hidden:
+    with durable_files.replacing(target) as hidden:
         hidden.write_bytes(made.read_bytes())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.errors import SetupError
 from bench.load.agent import address_of, read_token
 from bench.load.clock_correction import correct
-from bench.load.distributed import DistributedConsumers, DistributedProducers, LoadProcess, log_sources
+from bench.load.distributed_load import DistributedConsumers, DistributedProducers, LoadProcess, log_sources
 from bench.load.joined_agents import Invitation, joined
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, TakesCommands, WorkerProcess
 from bench.run.manifest import suite
@@ -83,7 +83,7 @@ class LoadPlan:
             if self.invitation is not None:
                 yield _on_agents(self.invitation, logs, stack)
             else:
-                yield _here(processes, logs, self.web_fd, stack)
+                yield _local_processes(processes, logs, self.web_fd, stack)
 
 
 def _on_agents(invitation: Invitation, logs: Path, stack: ExitStack) -> LoadProcesses:
@@ -99,7 +99,7 @@ def _on_agents(invitation: Invitation, logs: Path, stack: ExitStack) -> LoadProc
     )
 
 
-def _here(processes: int, logs: Path, web_fd: int | None, stack: ExitStack) -> LoadProcesses:
+def _local_processes(processes: int, logs: Path, web_fd: int | None, stack: ExitStack) -> LoadProcesses:
     producers = [
         stack.enter_context(_producer(logs, web_fd if number == 0 else None)) for number in range(processes)
     ]

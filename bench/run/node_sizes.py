@@ -17,7 +17,7 @@ from bench.scenario.values import bytes_per_s, disk_bytes_per_s, memory_bytes, s
 CPU, MEMORY, NETWORK, DISK_WRITE, FSYNC = "cpu", "memory", "network", "disk_write", "fsync"
 Sizes: TypeAlias = Mapping[str, Settings]
 """What each node of a role gets, by role."""
-Measured: TypeAlias = Any
+Measurement: TypeAlias = Any
 """A number, or a pair of them: into a node and out of it."""
 
 _NUMBERS: Mapping[str, Callable[[Any], float]] = {
@@ -51,7 +51,7 @@ def number(name: str, value: Scalar) -> float:
     return _NUMBERS[name](value)
 
 
-def near(name: str, got: Measured, value: Scalar) -> bool:
+def near(name: str, got: Measurement, value: Scalar) -> bool:
     """Whether what was measured is the limit asked for, within a fifth."""
     limit = number(name, value)
     return all(_LEAST <= amount / limit <= _MOST for amount in ([got] if isinstance(got, float) else got))
@@ -63,7 +63,7 @@ class Limits(Protocol):
     def set(self, node: Node, name: str, value: float | None) -> None:
         """Limit a node from now on; None takes the limit away. Raises SetupError or FaultError."""
 
-    def measured(self, node: Node, name: str, value: float) -> Measured:
+    def measured(self, node: Node, name: str, value: float) -> Measurement:
         """Return what a node with this limit really gets."""
 
 
@@ -87,7 +87,7 @@ class BackendLimits:
         else:
             self.backend.gates.hold(node, value or 0.0)
 
-    def measured(self, node: Node, name: str, value: float) -> Measured:
+    def measured(self, node: Node, name: str, value: float) -> Measurement:
         """See Limits."""
         if name == CPU:
             return self.backend.limits.measured_cpu(node)
@@ -109,7 +109,7 @@ class NoLimits:
             f"The {name} of {node.name} cannot be limited: it is a container, or somebody else's."
         )
 
-    def measured(self, node: Node, name: str, value: float) -> Measured:
+    def measured(self, node: Node, name: str, value: float) -> Measurement:
         """See Limits. Raises SetupError."""
         self.set(node, name, value)
 
@@ -121,7 +121,7 @@ class NodeSizes:
     limits: Limits
     servers: Sequence[Node]
     _set: dict[tuple[str, str], Scalar] = field(default_factory=dict)
-    _measured: dict[tuple[str, str, Scalar], Measured] = field(default_factory=dict)
+    _measured: dict[tuple[str, str, Scalar], Measurement] = field(default_factory=dict)
 
     def set_and_measure(self, sizes: Sizes) -> NodeSizeRecord | None:
         """Set the limits of a case; return their record: asked by role, and measured by node.
@@ -155,7 +155,7 @@ class NodeSizes:
         else:
             self._set[node.name, name] = value
 
-    def _measure(self, node: Node, name: str, value: Scalar) -> Measured:
+    def _measure(self, node: Node, name: str, value: Scalar) -> Measurement:
         if (node.name, name, value) not in self._measured:
             for _ in range(_TRIES):
                 got = self.limits.measured(node, name, number(name, value))

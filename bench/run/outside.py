@@ -13,10 +13,18 @@ from rich.console import Console
 
 from bench import numbers
 from bench.backends import sandbox
-from bench.backends.sandbox import Shared
+from bench.backends.sandbox import SharedNamespaces
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import DOCKER, PROCESS, Verdict
-from bench.run import containers, estimate, external, fault_check, machine_lock, preflight, stored_runs
+from bench.run import (
+    containers,
+    estimate,
+    external_clusters,
+    fault_check,
+    machine_lock,
+    preflight,
+    stored_runs,
+)
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.load_machines import AgentOptions
@@ -42,7 +50,7 @@ def prepare(  # noqa: PLR0913, PLR0917 - what a user may choose
     """
     loaded = load(find(name), profile, overrides)
     if clusters:
-        return plan(loaded, seed, external=external.connect(clusters))
+        return plan(loaded, seed, external=external_clusters.connect(clusters))
     preflight.fetch_missing(
         (system, version)
         for system, spec in loaded.scenario.systems.specs().items()
@@ -66,7 +74,7 @@ def start(
         images = containers.prepare(run_plan)
         folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
         (folder.path / "scenario.yaml").write_text(standalone_text(loaded.file), encoding="utf-8")
-        external.keep(folder, run_plan.external)
+        external_clusters.keep(folder, run_plan.external)
         folder.write("plan.json", run_plan.document())
         folder.write("manifest.json", manifest(folder, run_plan, agents.agents if agents else 0, images))
         status = _run(folder, run_plan, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
@@ -112,7 +120,7 @@ def resume(
         _check(run_plan, folder.path.parent)
         ground = ran_on(folder, run_plan, agents.agents if agents else 0, containers.prepare(run_plan))
         unlike = differences(folder.read("manifest.json"), ground)
-        if unlike := [*unlike, *external.changes(run_plan.external)]:
+        if unlike := [*unlike, *external_clusters.changes(run_plan.external)]:
             raise EventLogError(
                 f"{folder.path / 'manifest.json'}: this run was started in a different environment: "
                 f"{'; '.join(unlike)}. Its results would not be comparable. Restore what the manifest names, or start "
@@ -238,10 +246,10 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
     return 0
 
 
-def _shared(run_plan: Plan) -> Shared:
+def _shared(run_plan: Plan) -> SharedNamespaces:
     if run_plan.backend == DOCKER:
-        return Shared.EVERYTHING
-    return Shared.NETWORK if run_plan.external else Shared.NOTHING
+        return SharedNamespaces.EVERYTHING
+    return SharedNamespaces.NETWORK if run_plan.external else SharedNamespaces.NOTHING
 
 
 def _without_valid_trial(folder: RunFolder) -> list[str]:

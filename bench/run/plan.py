@@ -19,12 +19,19 @@ from typing import Any, TypeAlias
 
 from bench.errors import EventLogError, ScenarioError
 from bench.model import DOCKER, PROCESS, Case, Cluster, Settings, Trial, text
-from bench.run import claims, container_cases, estimate, external_cases, fault_check, wiring
-from bench.run import external as external_clusters
-from bench.run.external import External
+from bench.run import (
+    claims,
+    container_cases,
+    estimate,
+    external_cases,
+    external_clusters,
+    fault_check,
+    wiring,
+)
+from bench.run.external_clusters import External
 from bench.run.folder import RunFolder
 from bench.run.shared_clusters import on_shared_clusters, side_by_side
-from bench.scenario import Loaded, cases, load
+from bench.scenario import LoadedScenario, cases, load
 from bench.scenario.expand import has, omits
 from bench.systems.protocols import System
 
@@ -50,7 +57,7 @@ class Plan:
     systems. `backend` is how servers of the suite's own run.
     """
 
-    loaded: Loaded
+    loaded: LoadedScenario
     seed: int
     rounds: int
     trials: tuple[Trial, ...]
@@ -137,7 +144,7 @@ class Plan:
 
 
 def plan(
-    loaded: Loaded,
+    loaded: LoadedScenario,
     seed: int,
     rounds: int | None = None,
     external: External | None = None,
@@ -198,7 +205,7 @@ def planned(folder: RunFolder) -> Plan:
 
 
 def _sorted_out(
-    loaded: Loaded, scenario_cases: list[Case], clusters: External, backend: str
+    loaded: LoadedScenario, scenario_cases: list[Case], clusters: External, backend: str
 ) -> tuple[list[Case], list[LeftOut]]:
     possible: list[Case] = []
     left_out: list[LeftOut] = []
@@ -221,7 +228,7 @@ def _sorted_out(
     return possible, left_out
 
 
-def _refuse_impossible(loaded: Loaded, possible: Sequence[Case], left_out: Sequence[LeftOut]) -> None:
+def _refuse_impossible(loaded: LoadedScenario, possible: Sequence[Case], left_out: Sequence[LeftOut]) -> None:
     """Refuse a system without a case, and a value that none can have: but for one that `without` leaves out."""
     omission_reasons = {
         (system, omission.because)
@@ -260,7 +267,7 @@ def _placed(clusters: External, backend: str, scenario_cases: list[Case]) -> lis
 
 
 def _refuse_none(
-    loaded: Loaded, clusters: External, possible: Sequence[Case], left_out: Sequence[LeftOut]
+    loaded: LoadedScenario, clusters: External, possible: Sequence[Case], left_out: Sequence[LeftOut]
 ) -> None:
     """Raise ScenarioError for an external cluster that can run no case of the scenario."""
     for system, cluster in clusters.items():
@@ -273,7 +280,7 @@ def _refuse_none(
 
 
 def _refuse_nothing(
-    loaded: Loaded, backend: str, possible: Sequence[Case], left_out: Sequence[LeftOut]
+    loaded: LoadedScenario, backend: str, possible: Sequence[Case], left_out: Sequence[LeftOut]
 ) -> None:
     """Raise ScenarioError where a backend can run no case of the scenario."""
     if possible:
@@ -283,13 +290,13 @@ def _refuse_nothing(
     raise ScenarioError(message)
 
 
-def _omitted(loaded: Loaded, case: Case) -> list[str]:
+def _omitted(loaded: LoadedScenario, case: Case) -> list[str]:
     """Return why the scenario leaves a case out; empty where it does not."""
     spec = loaded.scenario.systems.specs()[case.system]
     return [omission.because for omission in spec.without if omits(omission, case)]
 
 
-def _refuse_empty(loaded: Loaded, scenario_cases: list[Case]) -> None:
+def _refuse_empty(loaded: LoadedScenario, scenario_cases: list[Case]) -> None:
     """Refuse an entry of `without` that leaves nothing out."""
     planned_systems = {case.system for case in scenario_cases}
     for system, spec in loaded.scenario.systems.specs().items():
@@ -299,7 +306,7 @@ def _refuse_empty(loaded: Loaded, scenario_cases: list[Case]) -> None:
                 raise loaded.error(("systems", system, "without", number, "where"), message)
 
 
-def _refuse_unknown(loaded: Loaded, system: System, case: Case) -> None:
+def _refuse_unknown(loaded: LoadedScenario, system: System, case: Case) -> None:
     for owner, name, near in system.unknown_settings(case):
         hint = f"; nearest: {', '.join(near)}" if near else ""
         message = f"{case.system} {case.cluster.version} has no {owner} setting {name!r}{hint}"

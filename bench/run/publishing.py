@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import durable, places
+from bench import durable_files, places
 from bench.errors import BenchError, OutdatedError
 from bench.run.folder import RunFolder
 from bench.scenario import families
@@ -38,11 +38,11 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     one.
     """
     from bench.report import other_runs  # noqa: PLC0415 - pandas loads only when something is published
-    from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report.pages import family, published_reports  # noqa: PLC0415 - what draws loads only when something is drawn
 
-    came = {_publish(run.path, to) for run in runs}
+    published_paths = {_publish(run.path, to) for run in runs}
     showing = list(other_runs.unbroken(to))
-    if came.difference(showing):
+    if published_paths.difference(showing):
         for path in showing:
             with suppress(OutdatedError):
                 _write_report(path)
@@ -50,7 +50,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     for name, scenarios in scenarios_by_family.items():
         if (to / f"family-{name}").is_dir():
             family.write(name, scenarios, to)
-    return published.write(to, scenarios_by_family)
+    return published_reports.write(to, scenarios_by_family)
 
 
 def _publish(run: Path, to: Path) -> Path:
@@ -69,7 +69,7 @@ def _publish(run: Path, to: Path) -> Path:
         compact_run.compact(fresh)
         _write_report(fresh)
         _check_size(fresh, run)
-        durable.swap(fresh, place)
+        durable_files.swap(fresh, place)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return place

@@ -39,7 +39,7 @@ _OF_THE_RUN = frozenset(
 )
 _MEASURED = frozenset({"fsync_ns"})
 _ROOMS = ("jvm", "roles", "topic", "producer", "consumer")
-_MANY = 3
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,9 @@ def write_files(comparison: Comparison, junit: Path | None, markdown: Path | Non
 
 def _some(cases: Iterable[str]) -> str:
     named = sorted(cases)
-    return ", ".join(named[:_MANY]) + (f" and {len(named) - _MANY} more" if len(named) > _MANY else "")
+    return ", ".join(named[:_MOST_NAMED]) + (
+        f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    )
 
 
 def _refuse(unlike: Sequence[Difference]) -> None:
@@ -202,7 +204,9 @@ def _together(keys: Iterable[str]) -> list[str]:
     unique_keys = list(dict.fromkeys(keys))
     heads = Counter(key.partition(".")[0] for key in unique_keys)
     return list(
-        dict.fromkeys(head if heads[head := key.partition(".")[0]] > _MANY else key for key in unique_keys)
+        dict.fromkeys(
+            head if heads[head := key.partition(".")[0]] > _MOST_NAMED else key for key in unique_keys
+        )
     )
 
 

@@ -18,9 +18,9 @@ from bench.load.commands import (
     Command,
     Drain,
     Finish,
-    Held,
     Open,
     Produce,
+    RateHold,
     RunSlice,
     Subscribe,
     Verify,
@@ -28,13 +28,13 @@ from bench.load.commands import (
 from bench.load.results import LoadResult, ReadResult, SendCounts, SliceResult
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster
-from bench.run.external import own_topics
+from bench.run.external_clusters import own_topics
 from bench.run.folder import RunFolder
 from bench.run.load_machines import LoadProcesses
 from bench.systems import endpoint as endpoints
-from bench.systems.external import ExternalAdmin
+from bench.systems.external_access import ExternalAdmin
 from bench.systems.registry import describe
-from bench.telemetry import Sampler, SliceSampler, Watched
+from bench.telemetry import Sampler, SliceSampler, WatchedProcesses
 
 _SILENCE_S = 90.0
 _SUBSCRIBE_S = 60.0
@@ -49,7 +49,7 @@ _AT_A_TIME = 8
 Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
-def unheard(_: Mapping[str, Any]) -> None:
+def ignore_progress(_: Mapping[str, Any]) -> None:
     """Where nobody listens."""
 
 
@@ -69,7 +69,7 @@ class Testbed:
     def telemetry(self, case: Case, working: Path) -> Iterator[Live]:
         """Look at everybody who takes part while the load runs; what comes out wants to be told the load's progress."""
         if not case.telemetry:
-            yield unheard
+            yield ignore_progress
             return
         file = working / "telemetry" / "samples.parquet"
         system = self.cluster.system
@@ -88,8 +88,8 @@ class Testbed:
         """Return the process ids of servers and load processes."""
         return [*self.cluster.backend.pids().values(), *self.load.pids.values()]
 
-    def _watched(self, beside: Sequence[Testbed] = ()) -> Watched:
-        return Watched(
+    def _watched(self, beside: Sequence[Testbed] = ()) -> WatchedProcesses:
+        return WatchedProcesses(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
             scrapes=self.cluster.scrapes,
@@ -158,7 +158,7 @@ class Testbed:
         """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""
         return self._slice(RunSlice(trial=trial.number, number=number), live)
 
-    def hold(self, trial: Trial, number: int, held: Held, live: Live) -> SliceResult:
+    def hold(self, trial: Trial, number: int, held: RateHold, live: Live) -> SliceResult:
         """Load an open trial at a constant rate as slice `number`; its log is on disk then.
 
         Raises LoadError, NodeDiedError.
@@ -179,7 +179,7 @@ class Testbed:
     def _slice(self, command: RunSlice, live: Live) -> SliceResult:
         return SliceResult.model_validate(self._slicing(command, live))
 
-    def _slicing(self, command: Command, live: Live = unheard) -> dict[str, Any]:
+    def _slicing(self, command: Command, live: Live = ignore_progress) -> dict[str, Any]:
         return self.load.producing.call(command, _SILENCE_S, live, self.cluster.alive)
 
     def _load(self, case: Case, topic: Topic, number: int, folder: Path) -> Produce:

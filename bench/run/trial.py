@@ -24,7 +24,7 @@ from bench.records.trial import MachineRecord, TrialRecord
 from bench.run import application, members, trial_record
 from bench.run.emulated_disks import held_figures
 from bench.run.history import History
-from bench.run.testbed import Live, Testbed, unheard
+from bench.run.testbed import Live, Testbed, ignore_progress
 from bench.systems import membership
 
 _SPARE_S = 5.0
@@ -39,7 +39,7 @@ _READER_S = 60.0
 """A reader of a step ends when nothing has come to it for so long."""
 
 
-def _each(*listeners: Live) -> Live:
+def _broadcast(*listeners: Live) -> Live:
     def tell_all(figures: Mapping[str, Any]) -> None:
         for listener in listeners:
             listener(figures)
@@ -149,7 +149,7 @@ class Bench:
                     topic,
                     trial.number,
                     working / "sends",
-                    _each(live, telemetry_listener, timeline.take_progress),
+                    _broadcast(live, telemetry_listener, timeline.take_progress),
                     timeline,
                 )
                 timeline.finish()
@@ -198,7 +198,7 @@ class Bench:
         testbed, cluster = self.testbed, self.testbed.cluster
 
         def run_reader(
-            command: Command, given_up: Callable[[], bool], tell: Live = unheard
+            command: Command, given_up: Callable[[], bool], tell: Live = ignore_progress
         ) -> Mapping[str, Any]:
             """Have a process of its own read; it is ended once it is given up."""
 

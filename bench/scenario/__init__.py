@@ -2,7 +2,17 @@
 
 from bench.scenario.catalogue import families, find, names
 from bench.scenario.expand import cases
-from bench.scenario.load import Loaded, load, standalone_text
+from bench.scenario.load import LoadedScenario, load, standalone_text
 from bench.scenario.schema import PROFILES, Scenario
 
-__all__ = ["PROFILES", "Loaded", "Scenario", "cases", "families", "find", "load", "names", "standalone_text"]
+__all__ = [
+    "PROFILES",
+    "LoadedScenario",
+    "Scenario",
+    "cases",
+    "families",
+    "find",
+    "load",
+    "names",
+    "standalone_text",
+]

@@ -12,7 +12,7 @@ from bench.scenario.scenario_files import names
 
 __all__ = ["families", "find", "has_changed", "names"]
 
-_TOLD = {"title", "question", "source", "expectations", "profiles", *KEYS}
+_DESCRIPTIVE_KEYS = {"title", "question", "source", "expectations", "profiles", *KEYS}
 
 
 def families() -> dict[str, list[str]]:
@@ -31,13 +31,13 @@ def has_changed(copy: Path, name: str, profile: str) -> bool:
     """
     today = names().get(name)
     try:
-        return today is not None and _asked(copy, profile) != _asked(today, profile)
+        return today is not None and _run_settings(copy, profile) != _run_settings(today, profile)
     except ScenarioError:
         return True
 
 
-def _asked(file: Path, profile: str) -> dict[str, Any]:
-    return load(file, profile).scenario.model_dump(exclude=_TOLD)
+def _run_settings(file: Path, profile: str) -> dict[str, Any]:
+    return load(file, profile).scenario.model_dump(exclude=_DESCRIPTIVE_KEYS)
 
 
 def find(name: str) -> Path:

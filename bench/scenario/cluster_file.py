@@ -15,10 +15,10 @@ from pydantic import Field, create_model
 
 from bench.errors import ScenarioError, did_you_mean
 from bench.model import Settings
-from bench.scenario import located
+from bench.scenario import yaml_source
 from bench.scenario.document_check import checked
-from bench.scenario.located import KeyPath, Located
 from bench.scenario.values import UNLIMITED, Rate, Scalar, Strict
+from bench.scenario.yaml_source import KeyPath, YamlDocument
 from bench.systems.description import Description
 from bench.systems.endpoint import Endpoint
 from bench.systems.registry import DESCRIPTIONS, describe
@@ -85,7 +85,7 @@ class ClusterFile:
     version: str
     settings: Mapping[str, Settings]
     nodes: Mapping[str, NodeCommands]
-    document: Located
+    document: YamlDocument
 
     def error(self, path: KeyPath, message: str) -> ScenarioError:
         """Build the error for something wrong at `path` of the file."""
@@ -94,7 +94,7 @@ class ClusterFile:
 
 def read_cluster_file(file: Path) -> ClusterFile:
     """Read the file of an external cluster. Raises ScenarioError naming file, line and key."""
-    document = located.read(file)
+    document = yaml_source.read(file)
     description = _description(document)
     spec = checked(document, _model(description))
     unlimited = spec.most_messages_per_s == UNLIMITED
@@ -114,7 +114,7 @@ def read_cluster_file(file: Path) -> ClusterFile:
     return cluster_file
 
 
-def _description(document: Located) -> Description:
+def _description(document: YamlDocument) -> Description:
     allowed = [name for name, description in DESCRIPTIONS.items() if description.address_key]
     name = document.value.get(_SYSTEM)
     if name in allowed:

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from bench.scenario.document_check import checked
 from bench.scenario.expectation import SystemName
-from bench.scenario.located import KeyPath, Located
 from bench.scenario.values import Strict, about
+from bench.scenario.yaml_source import KeyPath, YamlDocument
 
 KEY = "no_message_is"
 _LIST = "expectations"
@@ -81,7 +81,7 @@ def _has_steps(spec: object) -> bool:
     return any(isinstance(part, Mapping) and bool(part.get("faults")) for part in (spec, *variants))
 
 
-def written_out(document: Located) -> Located:
+def written_out(document: YamlDocument) -> YamlDocument:
     """Write out each short form among the expectations of a scenario file and of its profiles.
 
     Raises ScenarioError with file, line and key for one that is wrong.
@@ -95,7 +95,9 @@ def written_out(document: Located) -> Located:
     return document
 
 
-def _long_forms(document: Located, path: KeyPath, entries: Sequence[object]) -> Iterator[tuple[int, object]]:
+def _long_forms(
+    document: YamlDocument, path: KeyPath, entries: Sequence[object]
+) -> Iterator[tuple[int, object]]:
     """Yield the expectations, each with the number of the entry that it comes from."""
     systems = document.value.get("systems")
     for number, entry in enumerate(entries):

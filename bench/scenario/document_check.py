@@ -9,12 +9,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from bench.errors import ScenarioError, did_you_mean
-from bench.scenario.located import KeyPath, Located
+from bench.scenario.yaml_source import KeyPath, YamlDocument
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def checked(document: Located, model: type[_Model], at: KeyPath = ()) -> _Model:
+def checked(document: YamlDocument, model: type[_Model], at: KeyPath = ()) -> _Model:
     """Check a document, or what stands `at` a path of it, against a model.
 
     Raises ScenarioError, a sentence for each key that is wrong.
@@ -29,7 +29,7 @@ def checked(document: Located, model: type[_Model], at: KeyPath = ()) -> _Model:
         ) from None
 
 
-def error_at(document: Located, path: KeyPath, message: str) -> ScenarioError:
+def error_at(document: YamlDocument, path: KeyPath, message: str) -> ScenarioError:
     """Build the error for what is wrong at `path`: it names file, line and key."""
     key = ".".join(str(part) for part in path) or "(top)"
     return ScenarioError(f"{document.place(path)}: {key}: {message}")
@@ -43,14 +43,14 @@ def _sentences(
     for detail in details:
         by_path.setdefault(_document_path(value, detail["loc"]), []).append(detail)
     for path, path_details in by_path.items():
-        yield path, _whole(path, path_details, model)
+        yield path, _value_sentence(path, path_details, model)
 
 
-def _whole(path: KeyPath, details: Sequence[ErrorDetails], model: type[BaseModel]) -> str:
+def _value_sentence(path: KeyPath, details: Sequence[ErrorDetails], model: type[BaseModel]) -> str:
     """Join what the members of a union say of one value; a rule of our own says it better than they do."""
     rule_errors = [detail for detail in details if detail["type"] == "value_error"]
     if rule_errors or len(details) == 1:
-        return _what((rule_errors or details)[0], path, model)
+        return _error_sentence((rule_errors or details)[0], path, model)
     allowed_inputs = " or ".join(
         dict.fromkeys(detail["msg"].removeprefix("Input should be ") for detail in details)
     )
@@ -69,7 +69,7 @@ def _document_path(value: Any, loc: KeyPath) -> KeyPath:  # noqa: ANN401 - what 
     return path if path or not loc else (loc[0],)
 
 
-def _what(detail: ErrorDetails, path: KeyPath, model: type[BaseModel]) -> str:
+def _error_sentence(detail: ErrorDetails, path: KeyPath, model: type[BaseModel]) -> str:
     kind = detail["type"]
     if kind == "extra_forbidden":
         allowed = _names_at(path[:-1], model)

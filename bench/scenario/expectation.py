@@ -41,7 +41,7 @@ class Side(Strict):
     """The column of results/trials, where it is not the expectation's own."""
 
     @model_validator(mode="after")
-    def _known(self) -> Side:
+    def _check_metric(self) -> Side:
         if self.metric is not None and self.metric not in METRICS:
             raise ValueError(no_metric(self.metric, METRICS))
         return self

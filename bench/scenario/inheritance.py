@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.errors import ScenarioError, did_you_mean
-from bench.scenario import located
+from bench.scenario import yaml_source
 from bench.scenario.document_check import error_at
-from bench.scenario.located import Located
 from bench.scenario.scenario_files import default_names, names
+from bench.scenario.yaml_source import YamlDocument
 
 KEY = "extends"
 _NAME = "name"
 """What a scenario never has from its base."""
 
 
-def read(file: Path) -> Located:
+def read(file: Path) -> YamlDocument:
     """Read a scenario file, merged over the file that it extends, and so on.
 
     Raises ScenarioError with file, line and key for a base that does not exist, or that extends this file.
@@ -23,8 +23,8 @@ def read(file: Path) -> Located:
     return _read(file, ())
 
 
-def _read(file: Path, extending: tuple[Path, ...]) -> Located:
-    document = located.read(file)
+def _read(file: Path, extending: tuple[Path, ...]) -> YamlDocument:
+    document = yaml_source.read(file)
     if KEY not in document.value:
         return document
     base_file = _base_file(document, file)
@@ -33,10 +33,10 @@ def _read(file: Path, extending: tuple[Path, ...]) -> Located:
         cycle = " extends ".join(path.name for path in (*chain, base_file))
         raise _error(document, f"{cycle}: take one of these keys out")
     base = _read(base_file, chain).without(_NAME)
-    return located.merged(base, document.without(KEY))
+    return yaml_source.merged(base, document.without(KEY))
 
 
-def _base_file(document: Located, file: Path) -> Path:
+def _base_file(document: YamlDocument, file: Path) -> Path:
     """Return the file that `extends` stands for: a scenario's, one of defaults, or a path from `file`'s folder."""
     base_name = document.value[KEY]
     if not isinstance(base_name, str):
@@ -53,5 +53,5 @@ def _base_file(document: Located, file: Path) -> Path:
     return base_files[base_name]
 
 
-def _error(document: Located, message: str) -> ScenarioError:
+def _error(document: YamlDocument, message: str) -> ScenarioError:
     return error_at(document, (KEY,), message)

@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 
 from bench.errors import ScenarioError, did_you_mean
-from bench.scenario import delivery_expectation, inheritance, located, presentation_check
+from bench.scenario import delivery_expectation, inheritance, presentation_check, yaml_source
 from bench.scenario.document_check import checked, error_at
-from bench.scenario.located import KeyPath, Located
 from bench.scenario.presentation import KEYS
 from bench.scenario.schema import PROFILES, Scenario, ScenarioFile
+from bench.scenario.yaml_source import KeyPath, YamlDocument
 from bench.systems.registry import DESCRIPTIONS
 
 _TEXT_WIDTH = 100
@@ -35,13 +35,13 @@ _FREE_FORM = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedScenario:
     """A scenario as one profile has it, with the document it came from (for lines in later errors)."""
 
     file: Path
     profile: str
     scenario: Scenario
-    document: Located
+    document: YamlDocument
     overrides: tuple[str, ...] = ()
 
     def error(self, path: KeyPath, message: str) -> ScenarioError:
@@ -65,7 +65,7 @@ class Loaded:
         return (*start, owner, name)
 
 
-def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -> Loaded:
+def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -> LoadedScenario:
     """Read and check a scenario as `profile` has it, with `key=value` overrides laid on top.
 
     Raises ScenarioError naming file, line, key, what is allowed and the nearest name.
@@ -79,7 +79,7 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
     scenario: Scenario = checked(document, ScenarioFile)
     _check_presentation(document, scenario)
     over = scenario.profiles.get(profile, {})  # type: ignore[call-overload]
-    document = located.overlaid(document, over, ("profiles", profile))
+    document = yaml_source.overlaid(document, over, ("profiles", profile))
     for override in overrides:
         document = _overridden(document, override)
     document = delivery_expectation.written_out(document)
@@ -88,10 +88,10 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
         raise error_at(
             document, ("name",), f"name is {scenario.name!r}, the file's is {file.stem!r}; make them one"
         )
-    return Loaded(file, profile, scenario, document, tuple(overrides))
+    return LoadedScenario(file, profile, scenario, document, tuple(overrides))
 
 
-def resolved(file: Path) -> Located:
+def resolved(file: Path) -> YamlDocument:
     """Read a scenario file with what it extends; each short form of an expectation is written out.
 
     Raises ScenarioError.
@@ -102,13 +102,13 @@ def resolved(file: Path) -> Located:
 def standalone_text(file: Path) -> str:
     """Return a scenario file's text, which needs no other file: resolved where it extends one or has short forms."""
     document = resolved(file)
-    if located.read(file).value == document.value:
+    if yaml_source.read(file).value == document.value:
         return file.read_text(encoding="utf-8")
     text: str = yaml.safe_dump(document.value, sort_keys=False, allow_unicode=True, width=_TEXT_WIDTH)
     return f"# {file.name} with what it extends.\n{text}"
 
 
-def _check_presentation(document: Located, scenario: Scenario) -> None:
+def _check_presentation(document: YamlDocument, scenario: Scenario) -> None:
     """Refuse presentation that names what the sweep does not have, or that only one profile would have."""
     wrong = [
         (
@@ -123,7 +123,7 @@ def _check_presentation(document: Located, scenario: Scenario) -> None:
         raise ScenarioError("\n".join(str(error_at(document, path, message)) for path, message in mistakes))
 
 
-def _overridden(document: Located, override: str) -> Located:
+def _overridden(document: YamlDocument, override: str) -> YamlDocument:
     """Lay one `key=value` over the document; names that hold dots of their own are understood."""
     key, equals, text = override.partition("=")
     if not equals or not key:
@@ -149,7 +149,7 @@ def _overridden(document: Located, override: str) -> Located:
     places: dict[KeyPath, str] = dict(document.places)
     for count in range(1, len(path) + 1):
         places["--set", *path[:count]] = f"--set {override}"
-    return located.overlaid(Located(document.value, places), top, ("--set",))
+    return yaml_source.overlaid(YamlDocument(document.value, places), top, ("--set",))
 
 
 def _split(value: object, parts: list[str], above: str = "") -> list[str]:

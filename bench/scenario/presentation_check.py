@@ -9,9 +9,9 @@ from bench.columns import BROKEN
 from bench.guarantee import Guarantee
 from bench.model import Case, Scalar, text, texts
 from bench.scenario.expand import cases, has
-from bench.scenario.located import KeyPath
 from bench.scenario.presentation import Cause, Comparison
 from bench.scenario.schema import Scenario
+from bench.scenario.yaml_source import KeyPath
 from bench.systems.registry import describe
 
 Mistake = tuple[KeyPath, str]

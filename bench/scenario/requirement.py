@@ -11,9 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from bench.errors import ScenarioError
 from bench.guarantee import LEVELS, Guarantee, named
-from bench.scenario import located
+from bench.scenario import yaml_source
 from bench.scenario.document_check import checked
-from bench.scenario.located import Located
 from bench.scenario.values import (
     Count,
     CountOrNone,
@@ -24,6 +23,7 @@ from bench.scenario.values import (
     disk_bytes_per_s,
     stored_bytes,
 )
+from bench.scenario.yaml_source import YamlDocument
 from bench.sizing.requirement import NodeType, Requirement
 from bench.sizing.workload import Workload
 
@@ -47,7 +47,7 @@ class _PartitionSpec(Strict):
     read: Annotated[float, BeforeValidator(disk_bytes_per_s)]
 
 
-def _known(words: str) -> str:
+def _check_guarantee(words: str) -> str:
     if named(words) is None:
         examples = ", ".join(LEVELS)
         raise ValueError(
@@ -61,7 +61,7 @@ class _RequirementSpec(Strict):
     messages_per_s: _Positive
     message_bytes: Count
     copies: Count | None = None
-    guarantee: Annotated[str, AfterValidator(_known)] | None = None
+    guarantee: Annotated[str, AfterValidator(_check_guarantee)] | None = None
     p99: Duration | None = None
     groups: CountOrNone
     retention: Duration
@@ -95,7 +95,7 @@ class RequirementFile:
 
 def read_requirement(file: Path) -> RequirementFile:
     """Read a requirement. Raises ScenarioError naming file, line and key."""
-    document = located.read(file)
+    document = yaml_source.read(file)
     spec = checked(document, _RequirementSpec)
     promise = None if spec.guarantee is None else named(spec.guarantee)
     copies = _copies(document, spec, promise)
@@ -119,7 +119,7 @@ def read_requirement(file: Path) -> RequirementFile:
     )
 
 
-def _copies(document: Located, spec: _RequirementSpec, promise: Guarantee | None) -> int:
+def _copies(document: YamlDocument, spec: _RequirementSpec, promise: Guarantee | None) -> int:
     """Return how many copies are asked for, or else the fewest that may give the guarantee. Raises ScenarioError."""
     if spec.p99 is not None and promise is None:
         raise _wrong(
@@ -147,5 +147,5 @@ def _contradiction(copies: int, promise: Guarantee) -> str:
     return ""
 
 
-def _wrong(document: Located, key: str, message: str) -> ScenarioError:
+def _wrong(document: YamlDocument, key: str, message: str) -> ScenarioError:
     return ScenarioError(f"{document.place((key,))}: {key}: {message}")

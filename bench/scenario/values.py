@@ -111,7 +111,7 @@ def bytes_per_s(value: object) -> float:
     return float(match[1]) * _BITS[match[2]] / 8
 
 
-def _each(parse: Callable[[object], float]) -> BeforeValidator:
+def _value_or_list(parse: Callable[[object], float]) -> BeforeValidator:
     """Return what checks a value, or each of a list, by reading it, and refuses a list that has one twice."""
 
     def check(values: object) -> object:
@@ -173,12 +173,18 @@ DiskRate: TypeAlias = Annotated[
     BeforeValidator(disk_bytes_per_s),
     WithJsonSchema({"type": "string", "pattern": _BYTE_RATE.pattern, "examples": ["20MB/s"]}),
 ]
-SweptDiskRate: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(disk_bytes_per_s)]
-SweptMemory: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(memory_bytes)]
-SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(seconds)]
+SweptDiskRate: TypeAlias = Annotated[
+    str | Annotated[list[str], Field(min_length=1)], _value_or_list(disk_bytes_per_s)
+]
+SweptMemory: TypeAlias = Annotated[
+    str | Annotated[list[str], Field(min_length=1)], _value_or_list(memory_bytes)
+]
+SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _value_or_list(seconds)]
 Cores: TypeAlias = Annotated[float, Field(ge=0.001, strict=False)]
 SweptCores: TypeAlias = Cores | Annotated[list[Cores], Field(min_length=1), BeforeValidator(_once)]
-SweptLinkRate: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(bytes_per_s)]
+SweptLinkRate: TypeAlias = Annotated[
+    str | Annotated[list[str], Field(min_length=1)], _value_or_list(bytes_per_s)
+]
 
 
 AS_IS = "as is"

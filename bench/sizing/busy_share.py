@@ -99,7 +99,9 @@ def busy_share(
     Of the measured messages the next smaller and the next larger size count, and of all their cases the one whose nodes
     were the least busy. Raises BusyShareError.
     """
-    matching_starts = _kept([start for start in starts if start.system == system], guarantee, p99_s)
+    matching_starts = _matching_starts(
+        [start for start in starts if start.system == system], guarantee, p99_s
+    )
     sizes = _neighbours({start.message_bytes for start in matching_starts}, message_bytes)
     by_case: dict[str, list[HeldStart]] = {}
     for start in matching_starts:
@@ -111,7 +113,7 @@ def busy_share(
     )
 
 
-def _kept(starts: Sequence[HeldStart], guarantee: Guarantee, p99_s: float) -> list[HeldStart]:
+def _matching_starts(starts: Sequence[HeldStart], guarantee: Guarantee, p99_s: float) -> list[HeldStart]:
     """Return the starts with the guarantee and a response time that is short enough. Raises BusyShareError."""
     promised = [start for start in starts if start.guarantee.same(guarantee)]
     if not promised:

@@ -47,7 +47,7 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class UnknownCost:
     """Of which resource it can't be told what a role takes, and why."""
 
     system: str
@@ -84,7 +84,7 @@ def costs(
     trials: Iterable[MeasuredTrial],
     use: Iterable[Mapping[str, Any]],
     work: Callable[[str], Mapping[str, Sequence[Term]]],
-) -> tuple[list[Costs], list[Refused]]:
+) -> tuple[list[Costs], list[UnknownCost]]:
     """Fit a model for each system, configuration, role and resource; tell of which too little differs.
 
     `use` are rows of the table `use` (docs/tables.md); `work` gives what each role of a system does. A
@@ -105,7 +105,7 @@ def costs(
         try:
             demand = fit(observations, work(system)[role])
         except ValueError as error:
-            refused.append(Refused(system, configuration, role, resource, str(error)))
+            refused.append(UnknownCost(system, configuration, role, resource, str(error)))
         else:
             role_costs.append(Costs(system, configuration, role, resource, demand))
     return role_costs, refused

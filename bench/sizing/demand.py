@@ -23,7 +23,7 @@ Usage: TypeAlias = Callable[[Workload, int], float]
 _FEWEST_STARTS = 2
 _REACH = 2.0
 """So many times above the highest measured value, or below the lowest, an input may lie in a prediction."""
-_ALIKE = 0.1
+_DEPENDENT_SHARE = 0.1
 """At most this share of a column is left where the columns before it make it up: rates that were asked for are kept to
 within a few per cent, and one trial may have sent batches of 1.3 messages where all others sent single ones."""
 _TURNS = 4
@@ -177,7 +177,7 @@ def _independent(table: _Table) -> list[int]:
     for place in np.flatnonzero(lengths):
         column, earlier = columns[:, place], columns[:, independent]
         residual = column - earlier @ np.linalg.lstsq(earlier, column)[0]
-        if np.linalg.norm(residual) > _ALIKE:
+        if np.linalg.norm(residual) > _DEPENDENT_SHARE:
             independent.append(int(place))
     return independent
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bench.systems.protocols import System
     from bench.systems.servers import Servers
 
-Chosen = Mapping[str, str]
+CaseSettings = Mapping[str, str]
 """Settings of a case by their own names, as text (bench.guarantee.all_settings)."""
 Nodes = Mapping[str, int]
 """How many servers there are, by role."""
@@ -197,7 +197,7 @@ class Description:
         """
         return self.promise(all_settings(settings, configuration), configuration.get("nodes", {}))
 
-    def guarantee_words(self, case_settings: Chosen) -> str:
+    def guarantee_words(self, case_settings: CaseSettings) -> str:
         """Name what decides a case's guarantee: replicas=3, min.insync.replicas=1, acks=all; empty without any."""
         known_settings = {**self.shipped, **case_settings}
         named = [(name, known_settings[name]) for name in self.guarantee_settings if name in known_settings]
@@ -210,27 +210,27 @@ class Description:
         """Return how many copies of a message a case makes, by its part of a trial.json."""
         return self.copies(all_settings(settings, configuration), configuration.get("nodes", {}))
 
-    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:  # noqa: ARG002
+    def promise(self, case_settings: CaseSettings, nodes: Nodes) -> Guarantee | None:  # noqa: ARG002
         """State what an acknowledgement promises; None where no promise is known."""
         return None
 
-    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:  # noqa: ARG002
+    def copies(self, case_settings: CaseSettings, nodes: Nodes) -> int:  # noqa: ARG002
         """Return how many copies of a message are written; 1 where that is not said."""
         return 1
 
-    def copies_in_turn(self, case_settings: Chosen) -> int:  # noqa: ARG002
+    def copies_in_turn(self, case_settings: CaseSettings) -> int:  # noqa: ARG002
         """Return how many copies are made one after the other before a send is acknowledged."""
         return 1
 
-    def waits(self, case_settings: Chosen) -> bool:  # noqa: ARG002
+    def waits(self, case_settings: CaseSettings) -> bool:  # noqa: ARG002
         """Whether a send is over only when a server has acknowledged it."""
         return True
 
-    def synced_logs(self, case_settings: Chosen, partitions: int, nodes: Nodes) -> int | None:  # noqa: ARG002
+    def synced_logs(self, case_settings: CaseSettings, partitions: int, nodes: Nodes) -> int | None:  # noqa: ARG002
         """Return how many logs of a topic a server syncs one by one, at most; None where all go through one journal."""
         return None
 
-    def deduplicates(self, case_settings: Chosen, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def deduplicates(self, case_settings: CaseSettings, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Whether a configuration promises that no message is written twice; `producer`: its properties in force."""
         return False
 

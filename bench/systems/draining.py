@@ -11,7 +11,7 @@ DRAIN = "drain"
 """The key of such a step: a node's name, or a mapping with `node` and `rate`."""
 
 
-class Drained(NamedTuple):
+class DrainResult(NamedTuple):
     """When a node held nothing any more, by the monotonic clock, and the `evidence` of it, in full sentences."""
 
     done_ns: int

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from bench.model import Outcome
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
-from bench.systems.protocols import NOT_GIVEN, Done
+from bench.systems.protocols import NOT_GIVEN, SendResult
 
 
 class OpenSends:
@@ -23,7 +23,7 @@ class OpenSends:
     def __init__(self) -> None:
         """Begin with no send open."""
         self._numbers = itertools.count()
-        self._open: dict[int, Callable[[Done], None]] = {}
+        self._open: dict[int, Callable[[SendResult], None]] = {}
         self._over: SimpleQueue[Any] = SimpleQueue()
 
     def poll(self, timeout_s: float) -> None:
@@ -53,4 +53,4 @@ class OpenSends:
         self.poll(0)
         while self._open:
             _, done = self._open.popitem()
-            done(Done(int(Outcome.UNKNOWN), self.closed, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN))
+            done(SendResult(int(Outcome.UNKNOWN), self.closed, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN))

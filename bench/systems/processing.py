@@ -15,8 +15,8 @@ from bench.model import Settings
 PROCESSOR = "processor"
 """Its node's role and name; its consumer group or subscription is called so, too."""
 
-BEFORE = "before"
-AFTER = "after"
+SETTLE_BEFORE = "before"
+SETTLE_AFTER = "after"
 """It settles a batch before or after it has worked on it."""
 
 _BATCH = 500

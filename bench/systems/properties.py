@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.errors import ClusterError
 from bench.model import Node, Settings, text
 
-_WHOLE, _NUMBER, _FLAG = ("int", "long", "short"), ("double", "float"), ("boolean",)
+_INTEGER, _NUMBER, _FLAG = ("int", "long", "short"), ("double", "float"), ("boolean",)
 
 
 @cache
@@ -35,7 +35,7 @@ def misvalued(owner: str, settings: Settings, kinds: Mapping[str, str]) -> Itera
     """Say in full sentences which settings have values that are not of their property's type."""
     for name, value in settings.items():
         kind = kinds.get(name, "")
-        valid_form = _wanted(kind, text(value))
+        valid_form = _valid_form(kind, text(value))
         if valid_form:
             yield f"{name} of the {owner} is {valid_form}, not {text(value)}."
 
@@ -45,9 +45,9 @@ def is_whole(value: object) -> bool:
     return text(value).removeprefix("-").isdecimal()
 
 
-def _wanted(kind: str, value: str) -> str | None:
+def _valid_form(kind: str, value: str) -> str | None:
     """Say what a value of this type is; None where it is one."""
-    if kind in _WHOLE:
+    if kind in _INTEGER:
         return None if is_whole(value) else "a whole number, without a unit"
     if kind in _NUMBER:
         return None if _is_number(value) else "a number, without a unit"

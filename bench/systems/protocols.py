@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bench.model import Case, Cluster, Node, Settings, Topic, TopicState
-from bench.systems.draining import Drained
-from bench.systems.scraped import Scrape
+from bench.systems.draining import DrainResult
+from bench.systems.server_metrics import Scrape
 
 if TYPE_CHECKING:
-    from bench.systems.external import ExternalAccess
+    from bench.systems.external_access import ExternalAccess
 
 NOT_GIVEN = -1
 """Stands for a null in the integer columns of the event log (ledger, entry, batch index, done, partition)."""
 
 
-class Done(NamedTuple):
+class SendResult(NamedTuple):
     """How a send ended. `outcome` is an `Outcome`; `error` the client's own name for it, None when ok."""
 
     outcome: int
@@ -28,7 +28,7 @@ class Done(NamedTuple):
     batch_index: int
 
 
-class Received(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """A message as a consumer got it. `received_ns` is taken as soon as the client hands it over."""
 
     payload: bytes
@@ -54,7 +54,7 @@ class Parts(NamedTuple):
 class Producer(Protocol):
     """One of `Producers`; a thread of its own uses it."""
 
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+    def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """Hand one message to the client; `done` is called once, from a later `poll`, in the calling thread.
 
         With a window of 1 the call may wait for the end, and call `done`, itself. A send that the client refuses
@@ -91,7 +91,7 @@ class Producers(Protocol):
 class Consumer(Protocol):
     """A consumer of a whole topic: shows messages as they come."""
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """Return what has come; wait for the first at most `timeout_s`, never for a batch to fill."""
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ class Admin(Protocol):
         What is copied for it is copied at `bytes_per_s` at most, a node; None: as fast as can be. Raises ClusterError.
         """
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:
         """Let other nodes keep all that a node keeps, as an operator does who takes it away; it goes on running.
 
         Return when nothing was left there. What is copied is copied at `bytes_per_s` at most, a node; None: as fast as
@@ -253,11 +253,12 @@ class System(Protocol):
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """Read every partition from its earliest message to its end; batches of messages.
 
-        While there are fewer than `expected`, more are waited for at the end until none came for a while (late.Late).
-        Raises LoadError naming the partitions not read to their end once `deadline_s` passed without one.
+        While there are fewer than `expected`, more are waited for at the end until none came for a while
+        (missing_messages.py). Raises LoadError naming the partitions not read to their end once `deadline_s` passed
+        without one.
         """
 
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
@@ -267,7 +268,7 @@ class System(Protocol):
         """
 
     def external(self, endpoint: str) -> ExternalAccess | None:
-        """Return access to a cluster that somebody else runs (external.py); None for a system without it."""
+        """Return access to a cluster that somebody else runs (external_access.py); None for a system without it."""
 
     def check(self, case: Case) -> list[str]:
         """Say in full sentences why this case cannot exist, such as Qa > Qw; [] when it can."""

@@ -14,9 +14,9 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import durable
+from bench import durable_files
 from bench.model import NANOS, Node
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 from bench.telemetry import host
 from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SCRAPED, SUITE
 from bench.telemetry.scraping import Reader
@@ -30,7 +30,7 @@ _CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_ba
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedProcesses:
     """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`.
 
     `neighbours` are processes of clusters beside this one: what they take is other work. `data` are the folders of
@@ -60,13 +60,13 @@ class Sample(NamedTuple):
 class Observer:
     """Looks at processes and the machine, and asks servers for their figures; a context manager."""
 
-    def __init__(self, watched: Watched, keep: Callable[[list[Sample]], None]) -> None:
+    def __init__(self, watched: WatchedProcesses, keep: Callable[[list[Sample]], None]) -> None:
         """Hand samples to `keep`; answers of servers come from threads of its own."""
         self._watched = watched
         self._keep = keep
         self._roles = {node.name: node.role for node in watched.servers}
         self._readers = {name: Reader(scrape) for name, scrape in watched.scrapes.items()}
-        self._asked: dict[str, Future[None]] = {}
+        self._answers: dict[str, Future[None]] = {}
         self._turn = threading.Semaphore()
 
     def __enter__(self) -> Self:
@@ -105,13 +105,13 @@ class Observer:
     def ask(self) -> None:
         """Ask every server that is not still being asked; do not wait for the answers."""
         for name in self._readers:
-            if name not in self._asked or self._asked[name].done():
-                self._asked[name] = self._pool.submit(self._answer, name)
+            if name not in self._answers or self._answers[name].done():
+                self._answers[name] = self._pool.submit(self._answer, name)
 
     def ask_and_wait(self) -> None:
         """Ask every server, and wait for the answers."""
         self.ask()
-        wait(self._asked.values())
+        wait(self._answers.values())
 
     def _answer(self, name: str) -> None:
         has_turn = self._turn.acquire(timeout=_TURN_S)
@@ -139,7 +139,7 @@ def write_samples(file: Path, samples: Iterable[tuple[Sample, int]]) -> None:
     columns = zip(*((*sample, number) for sample, number in sorted(samples)), strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, SAMPLES.types, strict=True)]
     file.parent.mkdir(parents=True, exist_ok=True)
-    with durable.replacing(file) as hidden:
+    with durable_files.replacing(file) as hidden:
         pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
 
 

@@ -56,7 +56,7 @@ class Rhythm:
         return start_ns + (done + 1) * self._step_ns
 
 
-class Around:
+class AroundWindow:
     """Due shortly before a window and once it is over, so that what is looked at then is not disturbed in it.
 
     Long windows have equal steps between. Not due before the window is known. Times are of CLOCK_MONOTONIC.

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from bench.model import NANOS
-from bench.telemetry.observer import Observer, Sample, Watched, client_samples, write_samples
-from bench.telemetry.rhythm import Around, Rhythm
+from bench.telemetry.observer import Observer, Sample, WatchedProcesses, client_samples, write_samples
+from bench.telemetry.rhythm import AroundWindow, Rhythm
 
 _LOOK_S = 1.0
 _SCRAPE_S, _SCRAPE_SELDOM_S = 5.0, 30.0
@@ -29,15 +29,15 @@ class Sampler:
     where that disturbs nothing that is measured.
     """
 
-    def __init__(self, watched: Watched, file: Path, *, often: bool) -> None:
+    def __init__(self, watched: WatchedProcesses, file: Path, *, often: bool) -> None:
         """Nothing is looked at before `with`."""
         self._file = file
         self._rows: list[Sample] = []
         self._observer = Observer(watched, self._rows.extend)
         self._looks = Rhythm(_LOOK_S, _LOOK_TAKES_S)
-        self._scrapes: Rhythm | Around
+        self._scrapes: Rhythm | AroundWindow
         self._scrapes = (
-            Rhythm(_SCRAPE_S, _SCRAPE_TAKES_S) if often else Around(_SCRAPE_SELDOM_S, _SCRAPE_TAKES_S)
+            Rhythm(_SCRAPE_S, _SCRAPE_TAKES_S) if often else AroundWindow(_SCRAPE_SELDOM_S, _SCRAPE_TAKES_S)
         )
         self._changed = threading.Event()
         self._over = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from bench.systems import scraped
+from bench.systems import server_metrics
 from bench.telemetry import host
 
 MACHINE = "machine"
@@ -30,5 +30,5 @@ SAMPLES = pa.schema(
     ]
 )
 
-COUNTERS = frozenset({*host.COUNTERS, *scraped.COUNTERS, SCRAPED})
+COUNTERS = frozenset({*host.COUNTERS, *server_metrics.COUNTERS, SCRAPED})
 """Figures that only grow while a process lives; the difference of two samples is what happened between them."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.systems.scraped import Scrape, Series
+from bench.systems.server_metrics import Scrape, Series
 
 _Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from bench.telemetry.observer import Observer, Sample, Watched, client_samples, write_samples
+from bench.telemetry.observer import Observer, Sample, WatchedProcesses, client_samples, write_samples
 
 SCRAPED_CYCLES = 8
 """Servers are asked for their own figures around the slices of one cycle in so many: that takes some 10 ms of CPU a
@@ -17,7 +17,7 @@ server each time."""
 class SliceSampler:
     """Looks at everybody around the slices of the trials of one cluster start; a context manager."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: WatchedProcesses) -> None:
         """Nothing is looked at before `with`."""
         self._rows: dict[int, list[tuple[Sample, int]]] = {}
         self._fresh: list[Sample] = []

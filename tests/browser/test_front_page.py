@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from bench.report.pages import published
+from bench.report.pages import published_reports
 from bench.scenario import catalogue
 from tests.answer_sketch import answer
 from tests.report_data import build
@@ -29,8 +29,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("report.html", "report.pdf"):
         (run / name).write_text("<title>A report</title>")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(published, "run_answer", lambda found: answer())
-        return published.write(folder, FAMILIES)
+        patch.setattr(published_reports, "run_answer", lambda found: answer())
+        return published_reports.write(folder, FAMILIES)
 
 
 @pytest.fixture(scope="module")

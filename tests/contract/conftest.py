@@ -11,7 +11,7 @@ from bench.model import Case, Cluster, Jit, Load, Pacing, Settings, Topic
 from bench.run import wiring
 from bench.run.cluster import running
 from bench.systems.protocols import Admin, Parts, System
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 
 CLUSTERS: dict[str, Mapping[str, int]] = {
     "memory": {},

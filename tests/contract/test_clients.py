@@ -23,25 +23,25 @@ from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
 from bench.model import Cluster, Outcome, Settings, Topic
 from bench.systems.endpoint import Endpoint as ExternalEndpoint
-from bench.systems.external import ExternalAccess
+from bench.systems.external_access import ExternalAccess
 from bench.systems.layout import partition_layout
 from bench.systems.memory import members as memory_members
 from bench.systems.protocols import (
     NOT_GIVEN,
     Admin,
     Consumer,
-    Done,
     Parts,
     Producer,
     Producers,
-    Received,
+    ReceivedMessage,
+    SendResult,
     System,
 )
 from bench.systems.pulsar import client as pulsar_client
 from bench.systems.pulsar.group_types import KEY_SHARED
 from bench.systems.pulsar.topics import TTL
 from bench.systems.registry import describe
-from bench.systems.scraped import COUNTERS, GAUGES, Scrape
+from bench.systems.server_metrics import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
 DEADLINE_S = 60.0
@@ -93,7 +93,7 @@ class Sends:
     def __init__(self, producers: Producers) -> None:
         self.producers = producers
         (self.producer,) = producers.clients
-        self.done: dict[int, list[Done]] = defaultdict(list)
+        self.done: dict[int, list[SendResult]] = defaultdict(list)
         self.sent = 0
 
     @property
@@ -145,17 +145,17 @@ def send_windowed(live: Endpoint, topic: Topic, count: int, window: int) -> Send
     return sends
 
 
-def read_all(live: Endpoint, topic: Topic) -> list[Received]:
+def read_all(live: Endpoint, topic: Topic) -> list[ReceivedMessage]:
     return list(chain.from_iterable(live.system.read_all(live.endpoint, topic, {}, DEADLINE_S, 0)))
 
 
-def receive(consumer: Consumer, count: int) -> list[Received]:
-    received: list[Received] = []
+def receive(consumer: Consumer, count: int) -> list[ReceivedMessage]:
+    received: list[ReceivedMessage] = []
     until(lambda: len(received) >= count, lambda: received.extend(consumer.receive(0.2)))
     return received
 
 
-def numbers_by_partition(received: Iterable[Received]) -> dict[int, list[int]]:
+def numbers_by_partition(received: Iterable[ReceivedMessage]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
     for message in received:
         found[message.partition].append(int(message.payload))
@@ -169,11 +169,11 @@ def sent_by_partition(sends: Sends) -> dict[int, list[int]]:
     return dict(found)
 
 
-def position(place: Done | Received) -> tuple[int, int, int, int]:
+def position(place: SendResult | ReceivedMessage) -> tuple[int, int, int, int]:
     return place.partition, place.ledger, place.entry, place.batch_index
 
 
-def assert_positions_rise(received: Sequence[Received]) -> None:
+def assert_positions_rise(received: Sequence[ReceivedMessage]) -> None:
     by_partition: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
     for message in received:
         by_partition[message.partition].append(position(message))
@@ -210,7 +210,7 @@ def test_the_full_read_gives_all_in_order_where_the_acks_said(live_system: LiveS
 def test_producers_send_side_by_side_from_a_thread_each(live_system: LiveSystem, window: int) -> None:
     topic = live_system.topic(2)
     producers = live_system.system.producers(live_system.endpoint, topic, {}, 5, window)
-    told: list[list[Done]] = [[] for _ in producers.clients]
+    told: list[list[SendResult]] = [[] for _ in producers.clients]
 
     def work(number: int, producer: Producer) -> None:
         for sent in range(1, 101):
@@ -303,7 +303,7 @@ def test_members_of_a_group_have_each_message_once(live_system: LiveSystem, plac
     topic = replace(live_system.topic(4), keys=10)
     sends = send_sync(live_system, topic, 40)
     join = partial(live_system.system.member, live_system.endpoint, topic, {}, kinds[place])
-    received: list[Received] = []
+    received: list[ReceivedMessage] = []
 
     with ExitStack() as stack:
         count = 1 if kinds[place] == "Exclusive" else 2
@@ -324,7 +324,7 @@ def test_messages_of_a_key_have_one_partition_and_come_in_order_to_a_group(live_
     send_windowed(live_system, topic, 40, window=10)
     kind = KEY_ORDERED[live_system.system.name]
     join = partial(live_system.system.member, live_system.endpoint, topic, {}, kind)
-    first: dict[int, Received] = {}
+    first: dict[int, ReceivedMessage] = {}
 
     with ExitStack() as stack:
         members = [stack.enter_context(closing(join())) for _ in range(2)]
@@ -412,7 +412,7 @@ def test_receiving_does_not_wait_for_more_than_one_message(live_system: LiveSyst
     assert took < 10
 
 
-def receive_once(consumer: Consumer, timeout_s: float) -> Sequence[Received]:
+def receive_once(consumer: Consumer, timeout_s: float) -> Sequence[ReceivedMessage]:
     return consumer.receive(timeout_s) or consumer.receive(timeout_s)
 
 

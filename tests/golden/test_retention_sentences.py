@@ -11,7 +11,7 @@ from bench.model import NANOS
 from bench.report import style, sweep
 from bench.report.answer import answer
 from bench.report.answer.model import Answer
-from bench.report.figures import stored
+from bench.report.figures import disk_usage
 from bench.report.presentation import Labels, Presentation
 from bench.report.results import Results
 from bench.report.sections import delivery, over_time
@@ -131,9 +131,9 @@ def test_each_reading_has_a_row() -> None:
 
 def test_bytes_are_drawn_over_time_with_the_steps() -> None:
     found = retained()
-    courses = stored.courses(found, sweep.parts(found), Labels())
+    courses = disk_usage.courses(found, sweep.parts(found), Labels())
     with style.drawing():
-        kafka, pulsar = stored.stored(courses).axes
+        kafka, pulsar = disk_usage.disk_usage(courses).axes
 
     assert [course.label for course in courses] == ["Kafka", "as shipped", "an hour"]
     assert {text.get_text() for text in kafka.texts} == {"Kafka", "the group comes back", "a minute later"}

@@ -19,7 +19,7 @@ CHANGE = {
     "change": "waiting for all four replicas instead of only the leader",
     "system": "Kafka",
     "measure": Measure.SEND,
-    "what": "the p99 time of a send",
+    "metric": "the p99 time of a send",
     "smallest": "5 %",
     "of": Figure(ms="1.41", rate="711", bytes="62.6", time="4.81 ms"),
     "to": Figure(ms="0.812", rate="1,231", bytes="1.15", time="3.51 ms"),
@@ -29,7 +29,7 @@ GUARANTEE = {
     "at": "",
     "again": False,
     "measure": Measure.SEND,
-    "what": "the p99 response time",
+    "metric": "the p99 response time",
     "smallest": "5 %",
     "first": "Kafka",
     "second": "Pulsar",
@@ -145,7 +145,7 @@ def test_an_interval_whose_confidence_is_not_known_is_only_called_interval() -> 
 RANGE = {
     "guarantee": "a power cut",
     "measure": Measure.SEND,
-    "what": "the p99 response time",
+    "metric": "the p99 response time",
     "first": "Kafka",
     "second": "Pulsar",
     "low": "1.25",
@@ -251,7 +251,7 @@ def test_a_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "words"),
+    ("kind", "words"),
     [
         ("lost", "Kafka (4 replicas) lost 3 of 20,000 acknowledged messages, although nothing failed."),
         (
@@ -264,8 +264,8 @@ def test_a_loss() -> None:
         ),
     ],
 )
-def test_an_alarm(what: str, words: str) -> None:
-    slots = {"name": "Kafka (4 replicas)", "what": what, "count": "3", "acknowledged": "20,000"}
+def test_an_alarm(kind: str, words: str) -> None:
+    slots = {"name": "Kafka (4 replicas)", "kind": kind, "count": "3", "acknowledged": "20,000"}
 
     assert sentence("alarm", slots) == words
 
@@ -334,7 +334,12 @@ def test_what_trials_came_to() -> None:
         ("notice-more", {"more": 2}, "And 2 more behind this page."),
         (
             "notice-unequal",
-            {"first": "Kafka", "second": "Pulsar", "one": "a power cut", "other": "nothing"},
+            {
+                "first": "Kafka",
+                "second": "Pulsar",
+                "first_guarantee": "a power cut",
+                "second_guarantee": "nothing",
+            },
             (
                 "Kafka and Pulsar do not promise the same here, so no ratio compares them: a message survives "
                 "a power cut on Kafka, nothing on Pulsar."
@@ -358,7 +363,7 @@ def test_what_trials_came_to() -> None:
         ),
         (
             "notice-other-work",
-            {"those": 1, "trials": "200 trials", "least": "0.5", "cores": "2 cores"},
+            {"count": 1, "trials": "200 trials", "least": "0.5", "cores": "2 cores"},
             (
                 "In 1 of 200 trials other work took more than 0.5 of the 2 cores: use the counts of these trials, not "
                 "their times."
@@ -366,7 +371,7 @@ def test_what_trials_came_to() -> None:
         ),
         (
             "notice-other-traffic",
-            {"rate": "1,200", "crowded": 2, "trials": "10 trials"},
+            {"rate": "1,200", "count": 2, "trials": "10 trials"},
             (
                 "Others wrote up to 1,200 messages/s to the same cluster during 2 of 10 trials: rates and times are "
                 "those beside that traffic."
@@ -385,7 +390,7 @@ def test_what_trials_came_to() -> None:
             {
                 "system": "Kafka",
                 "measure": Measure.SEND,
-                "what": "",
+                "metric": "",
                 "count": 12,
                 "fastest": "1 replica",
                 "slowest": "4 replicas, wait for all",

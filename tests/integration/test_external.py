@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from bench.backends import sandbox
 from bench.errors import BenchError
-from bench.run import external, outside
+from bench.run import external_clusters, outside
 from bench.run.folder import RunFolder
 from bench.run.load_machines import AgentOptions
 from tests import secured
@@ -215,8 +215,8 @@ def test_a_secured_pulsar_is_measured_and_left_as_it_was(
     found = trials(run)
     assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
     assert tokens["bench"].read_bytes().strip() not in everything(run)
-    (cluster,) = external.connect([file]).values()
-    assert external.left_topics(cluster) == []
+    (cluster,) = external_clusters.connect([file]).values()
+    assert external_clusters.left_topics(cluster) == []
 
 
 @pytest.mark.usefixtures("password")
@@ -417,7 +417,7 @@ def test_the_owner_of_a_pulsar_topic_is_broken_and_mended(
 def test_topics_that_a_killed_run_left_are_listed_and_deleted(
     certificates: Certificates, tmp_path: Path
 ) -> None:
-    (cluster,) = external.connect([kafka_file(tmp_path, certificates)]).values()
+    (cluster,) = external_clusters.connect([kafka_file(tmp_path, certificates)]).values()
     admin = AdminClient({"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"})
     names = ["bench-20261128-101112-small-standard-trial-0003", "bench-of-somebody-else"]
     from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415
@@ -425,12 +425,12 @@ def test_topics_that_a_killed_run_left_are_listed_and_deleted(
     for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
         made.result()
 
-    left = external.left_topics(cluster)
-    external.delete(cluster, left)
+    left = external_clusters.left_topics(cluster)
+    external_clusters.delete(cluster, left)
 
     assert left == names[:1]
     assert kafka_topics() == {"bench-of-somebody-else"}
-    external.delete(cluster, names[1:])
+    external_clusters.delete(cluster, names[1:])
 
 
 @pytest.mark.usefixtures("kafka")
@@ -482,13 +482,13 @@ def test_a_pulsar_that_does_not_let_in_is_a_clear_error(  # noqa: PLR0917 - fixt
 def refused(file: Path, said: str) -> None:
     begun = time.monotonic()
     with pytest.raises(BenchError) as refusal:
-        external.connect([file])
+        external_clusters.connect([file])
     assert time.monotonic() - begun < _SOON_S
     assert said in str(refusal.value)
     assert str(file) in str(refusal.value)
 
 
 def test_a_run_shares_the_network_of_the_machine(in_sandbox: None) -> None:
-    command = sandbox.command(["readlink", "/proc/self/ns/net"], sandbox.Shared.NETWORK)
+    command = sandbox.command(["readlink", "/proc/self/ns/net"], sandbox.SharedNamespaces.NETWORK)
 
     assert str(Path("/proc/self/ns/net").readlink()) in os.popen(" ".join(command)).read()  # noqa: S605

@@ -34,7 +34,7 @@ from bench.run import plan
 from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.load_machines import LoadPlan
-from bench.run.testbed import Testbed, unheard
+from bench.run.testbed import Testbed, ignore_progress
 from bench.scenario import find
 from bench.scenario import load as read_scenario
 
@@ -78,7 +78,7 @@ def neighbours(testbed: Testbed, case: Case) -> list[int]:
 
 def slice_of(testbed: Testbed, one: Measured, *, stop: bool, counts: bool) -> None:
     with stopped(neighbours(testbed, one.trial.case) if stop else []):
-        done = testbed.run_slice(one.trial, one.taken, unheard)
+        done = testbed.run_slice(one.trial, one.taken, ignore_progress)
     one.taken += 1
     if counts:
         (one.stopped if stop else one.idle).append(done.acked / (LEAD_IN_S + SLICE_S))

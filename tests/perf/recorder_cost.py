@@ -13,11 +13,11 @@ from statistics import median
 
 from bench.load.recorder import SendRecorder
 from bench.model import Outcome
-from bench.systems.protocols import NOT_GIVEN, Done
+from bench.systems.protocols import NOT_GIVEN, SendResult
 
 RECORDS = 300_000
 ROUNDS = 9
-OK = Done(Outcome.OK, None, 3, NOT_GIVEN, 7, NOT_GIVEN)
+OK = SendResult(Outcome.OK, None, 3, NOT_GIVEN, 7, NOT_GIVEN)
 
 
 def one_round() -> tuple[float, float]:

@@ -34,7 +34,7 @@ from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.compilers import Compilers
 from bench.run.load_machines import LoadPlan
-from bench.run.testbed import Testbed, unheard
+from bench.run.testbed import Testbed, ignore_progress
 from bench.scenario import find
 from bench.scenario import load as read_scenario
 
@@ -98,7 +98,7 @@ def block(testbed: Testbed, chosen: Sequence[Way], slices: int) -> None:
         way.blocks.append([])
     for _ in range(slices):
         for way in random.sample(chosen, len(chosen)):
-            done = testbed.run_slice(way.trial, way.taken, unheard).slice
+            done = testbed.run_slice(way.trial, way.taken, ignore_progress).slice
             way.blocks[-1].append((way.taken, done.start_ns, done.end_ns))
             way.taken += 1
 

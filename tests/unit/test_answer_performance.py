@@ -16,7 +16,7 @@ from bench.report import results
 from bench.report.answer import answer
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.effect import Effect
-from bench.report.answer.expected import expected
+from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.glossary import glossary
 from bench.report.answer.guarantee_table import fitting_rows
 from bench.report.answer.losses import alarms, loss
@@ -171,7 +171,7 @@ def test_both_systems_at_a_declared_guarantee(found: Results) -> None:
         "Where a message survives the loss of any one node, Kafka was 2.5 times as fast as "
         "Pulsar (95 % interval 2.4 to 2.6): 0.400 against 1.00 ms a send, one at a time."
     )
-    assert (ahead.decided, ahead.anchor) == (True, "sides")
+    assert (ahead.decided, ahead.anchor) == (True, "system-comparison")
 
 
 def test_where_each_system_is_ahead_at_one_guarantee_the_headline_names_both(found: Results) -> None:
@@ -443,7 +443,7 @@ def test_an_expectation_has_the_size_of_its_effect(
     entry = {"id": "order", "claim": "It costs.", "verdict": "held", "metric": "service_p99_ns"}
     judged = replace(found, expectations=({**entry, "comparisons": comparisons},))
 
-    (one,) = expected(judged, {"order": "It costs much."})
+    (one,) = expectation_findings(judged, {"order": "It costs much."})
 
     assert (one.effect, one.claim, one.mark) == (effect, "It costs much.", "✓")
 

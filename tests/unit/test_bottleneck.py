@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.resources.bottleneck import Asked, bottleneck
-from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.bottleneck import TrialSetup, bottleneck
+from bench.analysis.resources.telemetry import NodeFigure
 from bench.analysis.resources.usage import NodeShares, usage
 from bench.systems.registry import describe
 
@@ -25,10 +25,10 @@ IDLE = {
 }
 
 
-PLAIN = Asked()
+PLAIN = TrialSetup()
 
 
-def limit(asked: Asked, changed: dict[str, Any]) -> dict[str, str]:
+def limit(asked: TrialSetup, changed: dict[str, Any]) -> dict[str, str]:
     """What limited a trial like IDLE, with what its system's servers count and do."""
     row = {**IDLE, **changed}
     system = describe(row["system"])
@@ -37,16 +37,16 @@ def limit(asked: Asked, changed: dict[str, Any]) -> dict[str, str]:
     return bottleneck(row, replace(asked, logs=logs, **timers))
 
 
-def verdict(asked: Asked = PLAIN, **changed: Any) -> str:
+def verdict(asked: TrialSetup = PLAIN, **changed: Any) -> str:
     return limit(asked, changed)["bottleneck"]
 
 
-def evidence(asked: Asked = PLAIN, **changed: Any) -> str:
+def evidence(asked: TrialSetup = PLAIN, **changed: Any) -> str:
     return limit(asked, changed)["bottleneck_evidence"]
 
 
 def used(
-    rows: list[Used],
+    rows: list[NodeFigure],
     messages_per_s: float | None,
     bytes_per_s: float | None,
     links: dict[str, float] | None = None,
@@ -98,8 +98,8 @@ def test_one_word_says_what_limited_a_trial(changed: dict[str, Any], expected: s
 def test_who_waits_for_the_leader_only_waits_for_one_fsync() -> None:
     synced = {"flush_ns": 550_000.0, "flushes_per_message": 3.0, "request_ns": 600_000.0}
 
-    assert verdict(Asked(in_turn=2), **synced) == "disk"
-    assert verdict(Asked(in_turn=1), **synced) == "unknown"
+    assert verdict(TrialSetup(in_turn=2), **synced) == "disk"
+    assert verdict(TrialSetup(in_turn=1), **synced) == "unknown"
 
 
 def test_fsyncs_that_take_longer_than_a_send_are_not_what_it_waits_for() -> None:
@@ -111,9 +111,9 @@ def test_fsyncs_that_take_longer_than_a_send_are_not_what_it_waits_for() -> None
         "flush_most_ns": 6_700_000.0,
     }
 
-    assert verdict(Asked(), service_mean_ns=2_500_000, **slow) == "unknown"
-    assert verdict(Asked(), service_mean_ns=2_500_000, request_ns=2_000_000.0, **slow) == "broker"
-    assert verdict(Asked(), service_mean_ns=6_200_000, **slow) == "disk"
+    assert verdict(TrialSetup(), service_mean_ns=2_500_000, **slow) == "unknown"
+    assert verdict(TrialSetup(), service_mean_ns=2_500_000, request_ns=2_000_000.0, **slow) == "broker"
+    assert verdict(TrialSetup(), service_mean_ns=6_200_000, **slow) == "disk"
 
 
 def test_fsyncs_speak_for_themselves_where_no_broker_told_its_requests() -> None:
@@ -122,8 +122,8 @@ def test_fsyncs_speak_for_themselves_where_no_broker_told_its_requests() -> None
 
 
 def test_a_load_that_kept_its_pace_met_no_limit() -> None:
-    assert verdict(Asked(rate=500.0), request_ns=1_900_000.0) == "none"
-    assert verdict(Asked(rate=600.0), request_ns=1_900_000.0) == "broker"
+    assert verdict(TrialSetup(rate=500.0), request_ns=1_900_000.0) == "none"
+    assert verdict(TrialSetup(rate=600.0), request_ns=1_900_000.0) == "broker"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_load_that_kept_its_pace_met_no_limit() -> None:
 def test_few_open_sends_are_limited_by_cores_that_they_keep_busy_or_wait_for(
     open_sends: int | None, changed: dict[str, Any], expected: str
 ) -> None:
-    assert verdict(Asked(open_sends=open_sends), **{"request_ns": 1_900_000.0, **changed}) == expected
+    assert verdict(TrialSetup(open_sends=open_sends), **{"request_ns": 1_900_000.0, **changed}) == expected
 
 
 @pytest.mark.parametrize(
@@ -171,13 +171,13 @@ def test_few_open_sends_are_limited_by_cores_that_they_keep_busy_or_wait_for(
 def test_copies_that_are_made_at_once_count_once(
     beside: float, changed: dict[str, Any], expected: str
 ) -> None:
-    asked = Asked(open_sends=1, beside=beside)
+    asked = TrialSetup(open_sends=1, beside=beside)
 
     assert verdict(asked, **{"request_ns": 1_900_000.0, **changed}) == expected
 
 
 def test_the_evidence_says_that_copies_were_counted_once() -> None:
-    told = evidence(Asked(open_sends=1, beside=0.75), servers_cpu=0.8, keepers_cpu=0.08, cpu_share=0.2)
+    told = evidence(TrialSetup(open_sends=1, beside=0.75), servers_cpu=0.8, keepers_cpu=0.08, cpu_share=0.2)
     assert told.startswith(
         "1 send open at a time, and servers and load process used 1.00 cores, copies made at once counted once "
         "0.94: 0.80 by servers"
@@ -185,11 +185,13 @@ def test_the_evidence_says_that_copies_were_counted_once() -> None:
 
 
 def test_the_evidence_names_the_sends_that_were_open() -> None:
-    assert evidence(Asked(open_sends=1), servers_cpu=0.75, cpu_share=0.2) == (
+    assert evidence(TrialSetup(open_sends=1), servers_cpu=0.75, cpu_share=0.2) == (
         "1 send open at a time, and servers and load process used 0.95 cores: 0.75 by servers, "
         "0.30 by the client, 0.10 by others"
     )
-    assert evidence(Asked(open_sends=1), servers_cpu=1.3, cpu_share=0.2, cpu_waiting_share=0.72).startswith(
+    assert evidence(
+        TrialSetup(open_sends=1), servers_cpu=1.3, cpu_share=0.2, cpu_waiting_share=0.72
+    ).startswith(
         "1 send open at a time, and servers and load process used 1.50 cores, and for 72 % of the time something "
         "that could run waited for a core: 1.30 by servers"
     )
@@ -266,7 +268,7 @@ def test_an_fsync_that_was_cut_off_is_told_by_its_bounds() -> None:
     row: dict[str, Any] = {**CUT, "system": "pulsar", "flush_ns": 1_000_000.0}
 
     assert evidence(**row).endswith("one fsync took 1 ms to 2 ms, which may be most of it")
-    assert evidence(Asked(open_sends=1), **row, servers_cpu=0.8).startswith(
+    assert evidence(TrialSetup(open_sends=1), **row, servers_cpu=0.8).startswith(
         "1 send open at a time, and servers and load process used 1.10 cores"
     )
     assert evidence(**row, fsync_ns=1_100_000).endswith("one fsync took 1.1 ms")
@@ -288,16 +290,16 @@ def test_a_log_that_is_always_being_synced_is_the_limit(logs: int, share: float,
     """Kafka syncs each request by itself, and logs of several partitions at once."""
     log: dict[str, Any] = {"flush_ns": 500_000.0, "flush_share": share, "request_ns": 10_000_000.0}
 
-    assert verdict(Asked(logs=logs), service_mean_ns=11_000_000, **log) == expected
+    assert verdict(TrialSetup(logs=logs), service_mean_ns=11_000_000, **log) == expected
 
 
 def test_under_faults_no_one_thing_is_named() -> None:
-    assert verdict(Asked(broken=True), machine_cpu_share=0.99) == "unknown"
+    assert verdict(TrialSetup(broken=True), machine_cpu_share=0.99) == "unknown"
 
 
 def test_what_a_send_does_not_wait_for_does_not_limit_it() -> None:
     """With acks=0 a send is over when it is written; the request then takes longer than the send."""
-    unasked = Asked(waits=False)
+    unasked = TrialSetup(waits=False)
 
     assert verdict(unasked, service_mean_ns=30_000, request_ns=1_900_000.0, flush_ns=90_000.0) == "unknown"
     assert evidence(unasked) == "no send waited for an acknowledgement; the cores were 60 % busy"
@@ -318,12 +320,12 @@ def test_the_clients_share_is_told_as_what_it_is() -> None:
 
 def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
     rows = [
-        Used(0, "bookie-1", "bookie", "bytes_in", 1000.0),
-        Used(0, "bookie-1", "bookie", "flushes", 100.0),
-        Used(0, "bookie-1", "bookie", "flush_s", 0.02),
-        Used(0, "controller-1", "controller", "bytes_in", 0.0),
-        Used(0, "controller-1", "controller", "flushes", 10.0),
-        Used(0, "controller-1", "controller", "flush_s", 1.0),
+        NodeFigure(0, "bookie-1", "bookie", "bytes_in", 1000.0),
+        NodeFigure(0, "bookie-1", "bookie", "flushes", 100.0),
+        NodeFigure(0, "bookie-1", "bookie", "flush_s", 0.02),
+        NodeFigure(0, "controller-1", "controller", "bytes_in", 0.0),
+        NodeFigure(0, "controller-1", "controller", "flushes", 10.0),
+        NodeFigure(0, "controller-1", "controller", "flush_s", 1.0),
     ]
 
     found = used(rows, 50.0, 50_000.0)
@@ -335,44 +337,44 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
 
 def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> None:
     rows = [
-        Used(0, "bookie-1", "bookie", "requests", 200.0),
-        Used(0, "bookie-1", "bookie", "request_s", 1.0),
-        Used(0, "broker-1", "broker", "requests", 60.0),
-        Used(0, "broker-2", "broker", "requests", 40.0),
-        Used(0, "broker-1", "broker", "request_s", 0.06),
-        Used(0, "broker-2", "broker", "request_s", 0.06),
+        NodeFigure(0, "bookie-1", "bookie", "requests", 200.0),
+        NodeFigure(0, "bookie-1", "bookie", "request_s", 1.0),
+        NodeFigure(0, "broker-1", "broker", "requests", 60.0),
+        NodeFigure(0, "broker-2", "broker", "requests", 40.0),
+        NodeFigure(0, "broker-1", "broker", "request_s", 0.06),
+        NodeFigure(0, "broker-2", "broker", "request_s", 0.06),
     ]
 
     assert used(rows, 100.0, 1e5)["request_ns"] == pytest.approx(1_200_000)
 
 
 def test_without_throughput_nothing_is_given_for_each_message() -> None:
-    assert used([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None
+    assert used([NodeFigure(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None
 
 
 def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> None:
     rows = [
-        Used(0, "broker-1", "broker", "net_out_bytes", 900_000.0),
-        Used(0, "broker-2", "broker", "net_in_bytes", 480_000.0),
-        Used(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
+        NodeFigure(0, "broker-1", "broker", "net_out_bytes", 900_000.0),
+        NodeFigure(0, "broker-2", "broker", "net_in_bytes", 480_000.0),
+        NodeFigure(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
     ]
 
     assert used(rows, 400.0, 4e5)["network_share"] == pytest.approx(0.00072)
     assert used(rows, 400.0, 4e5, {"broker-2": 500_000.0})["network_share"] == pytest.approx(0.96)
     # More than 0.5 MB/s passed: the most of it to others, to whom the link is as wide as ever.
     assert used(rows, 400.0, 4e5, {"broker-1": 500_000.0})["network_share"] == pytest.approx(0.00072)
-    assert evidence(Asked(narrowed=True), network_share=0.96) == (
+    assert evidence(TrialSetup(narrowed=True), network_share=0.96) == (
         "a node moved 96 % of what its link carries, which was made narrow"
     )
 
 
 def test_what_the_suite_takes_is_not_others() -> None:
     rows = [
-        Used(0, "machine", "machine", "cpu_busy_s", 1.5),
-        Used(0, "machine", "machine", "cores", 2.0),
-        Used(0, "broker-1", "broker", "cpu_s", 0.6),
-        Used(0, "suite 17", "suite", "cpu_s", 0.1),
-        Used(0, "suite 40", "suite", "cpu_s", 0.5),
+        NodeFigure(0, "machine", "machine", "cpu_busy_s", 1.5),
+        NodeFigure(0, "machine", "machine", "cores", 2.0),
+        NodeFigure(0, "broker-1", "broker", "cpu_s", 0.6),
+        NodeFigure(0, "suite 17", "suite", "cpu_s", 0.1),
+        NodeFigure(0, "suite 40", "suite", "cpu_s", 0.5),
     ]
 
     found = used(rows, None, None)
@@ -383,11 +385,11 @@ def test_what_the_suite_takes_is_not_others() -> None:
 
 def test_an_application_is_no_server() -> None:
     rows = [
-        Used(0, "broker-1", "broker", "cpu_s", 0.6),
-        Used(0, "broker-1", "broker", "net_out_bytes", 3000.0),
-        Used(0, "processor-1", "processor", "cpu_s", 0.5),
-        Used(0, "processor-1", "processor", "net_in_bytes", 1000.0),
-        Used(0, "producers", "client", "cpu_s", 0.1),
+        NodeFigure(0, "broker-1", "broker", "cpu_s", 0.6),
+        NodeFigure(0, "broker-1", "broker", "net_out_bytes", 3000.0),
+        NodeFigure(0, "processor-1", "processor", "cpu_s", 0.5),
+        NodeFigure(0, "processor-1", "processor", "net_in_bytes", 1000.0),
+        NodeFigure(0, "producers", "client", "cpu_s", 0.1),
     ]
 
     found = used(rows, 1.0, 1000.0)
@@ -398,16 +400,19 @@ def test_an_application_is_no_server() -> None:
 
 def test_what_scrapes_bring_is_no_traffic_of_messages() -> None:
     rows = [
-        Used(0, "bookie-1", "bookie", "net_in_bytes", 2000.0),
-        Used(0, "bookie-1", "bookie", "net_out_bytes", 60_000.0),
-        Used(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
+        NodeFigure(0, "bookie-1", "bookie", "net_in_bytes", 2000.0),
+        NodeFigure(0, "bookie-1", "bookie", "net_out_bytes", 60_000.0),
+        NodeFigure(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
     ]
 
     assert used(rows, 1.0, 1000.0)["network_bytes_per_byte"] == pytest.approx(4.0)
 
 
 def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
-    broker, bookie = Used(0, "broker-1", "broker", "cpu_s", 0.6), Used(0, "bookie-1", "bookie", "cpu_s", 0.2)
+    broker, bookie = (
+        NodeFigure(0, "broker-1", "broker", "cpu_s", 0.6),
+        NodeFigure(0, "bookie-1", "bookie", "cpu_s", 0.2),
+    )
 
     assert used([broker, bookie], None, None)["keepers_cpu"] == pytest.approx(0.2)
     assert used([broker], None, None)["keepers_cpu"] == pytest.approx(0.6)
@@ -415,12 +420,15 @@ def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
 
 def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
     """300 messages a second in 60 requests; brokers take 100, 200 and 600 bytes a second in, 300 in the mean."""
-    rows = [Used(0, "broker-1", "broker", "requests", 20.0), Used(0, "broker-2", "broker", "requests", 40.0)]
+    rows = [
+        NodeFigure(0, "broker-1", "broker", "requests", 20.0),
+        NodeFigure(0, "broker-2", "broker", "requests", 40.0),
+    ]
     rows += [
-        Used(0, f"broker-{number}", "broker", "bytes_in", taken)
+        NodeFigure(0, f"broker-{number}", "broker", "bytes_in", taken)
         for number, taken in enumerate((100.0, 200.0, 600.0), 1)
     ]
-    rows.append(Used(0, "bookie-1", "bookie", "bytes_in", 5_000.0))
+    rows.append(NodeFigure(0, "bookie-1", "bookie", "bytes_in", 5_000.0))
 
     found = used(rows, 300.0, 3e5)
 
@@ -429,6 +437,6 @@ def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
 
 
 def test_one_broker_is_the_mean_of_itself() -> None:
-    rows = [Used(0, "broker-1", "broker", "bytes_in", 100.0)]
+    rows = [NodeFigure(0, "broker-1", "broker", "bytes_in", 100.0)]
 
     assert used(rows, 300.0, 3e5)["broker_spread"] is None

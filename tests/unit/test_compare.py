@@ -19,7 +19,7 @@ from bench.analysis.statistics.comparison import compare, critical, shift
 from bench.analysis.statistics.joint_significance import Values, chances
 from bench.cli import app
 from bench.errors import NotComparableError
-from bench.model import Change, Compared
+from bench.model import CaseComparison, Change
 from bench.records.trial import TrialRecord
 from bench.report import results
 from bench.report.pages.compare import Comparison, Speed, verdict
@@ -39,7 +39,9 @@ def rows(values: list[float], metric: str = RATE, **others: Any) -> list[dict[st
     return [{**fixed, "round": number, metric: value} for number, value in enumerate(values)]
 
 
-def one(first: list[float], second: list[float], threshold: float = 0.05, metric: str = RATE) -> Compared:
+def one(
+    first: list[float], second: list[float], threshold: float = 0.05, metric: str = RATE
+) -> CaseComparison:
     (found,) = compare(rows(first, metric), rows(second, metric), metric, threshold)
     return found
 
@@ -127,7 +129,7 @@ def many(first: Values, second: Values) -> Comparison:
     return judged(compare(one, other, RATE, 0.05))
 
 
-def judged(cases: list[Compared]) -> Comparison:
+def judged(cases: list[CaseComparison]) -> Comparison:
     nothing = cast("Results", None)
     return Comparison(
         first=nothing,

@@ -1,6 +1,6 @@
 import pytest
 
-from bench.analysis.faults.copies import Back, Missing, back, missing, moves, short_of
+from bench.analysis.faults.copies import Missing, Restoration, back, missing, moves, short_of
 from bench.model import NEVER_NS
 from bench.records.steps import StallRecord, StepRecord, StrikeRecord, UndoRecord
 from bench.records.trial import HistoryRecord
@@ -39,7 +39,7 @@ def undo(at: int, *nodes: str) -> UndoRecord:
 
 def of(
     history: list[HistoryRecord], fault: StrikeRecord, *others: StepRecord, until: int = NEVER_NS
-) -> Back | None:
+) -> Restoration | None:
     return back(history, [fault, *others], fault, until)
 
 
@@ -50,19 +50,23 @@ WHOLE = isr(0, "b1", "b2", "b3")
 @pytest.mark.parametrize(
     ("history", "healed", "expected"),
     [
-        ([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], 30, Back(30, "node back")),
+        ([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], 30, Restoration(30, "node back")),
         ([WHOLE, isr(15, "b2", "b3"), isr(20, "b2"), isr(40, "b2", "b3")], 30, None),  # b1 is still missing
-        ([WHOLE, isr(15, "b2", "b3", "b1")], 12, Back(2, "node back")),  # back before anybody missed it
+        (
+            [WHOLE, isr(15, "b2", "b3", "b1")],
+            12,
+            Restoration(2, "node back"),
+        ),  # back before anybody missed it
         ([WHOLE], None, None),  # it is dead, whatever the set of replicas in sync still says
-        ([isr(0, "b2", "b3")], None, Back(0, "")),  # it kept nothing
+        ([isr(0, "b2", "b3")], None, Restoration(0, "")),  # it kept nothing
         ([WHOLE, NOBODY], 12, None),  # nobody leads it any more
-        ([WHOLE, NOBODY, isr(40, "b1", "b2", "b3")], 12, Back(30, "node back")),
+        ([WHOLE, NOBODY, isr(40, "b1", "b2", "b3")], 12, Restoration(30, "node back")),
         ([], 12, None),  # nobody told
         ([isr(20, "b1", "b2")], 12, None),  # nobody told before
     ],
 )
 def test_kafkas_copies_are_back_once_what_was_in_sync_is_so_again(
-    history: list[HistoryRecord], healed: int | None, expected: Back | None
+    history: list[HistoryRecord], healed: int | None, expected: Restoration | None
 ) -> None:
     assert of(history, struck("b1", healed=healed)) == expected
 
@@ -71,11 +75,11 @@ def test_a_node_that_is_back_while_another_is_still_away_does_not_end_it() -> No
     """Seen: two of three brokers away, one after the other back; sizes alone would say that all is well at 30."""
     history = [WHOLE, isr(15, "b3"), isr(30, "b3", "b1"), isr(60, "b3", "b1", "b2")]
 
-    assert of(history, struck("b1", "b2", healed=50), undo(28, "b1")) == Back(50, "node back")
+    assert of(history, struck("b1", "b2", healed=50), undo(28, "b1")) == Restoration(50, "node back")
 
 
 def test_a_step_that_undoes_a_later_fault_of_the_same_node_is_not_this_ones() -> None:
-    assert of([WHOLE], struck("b1", healed=20), undo(80, "b1"), until=30) == Back(10, "node back")
+    assert of([WHOLE], struck("b1", healed=20), undo(80, "b1"), until=30) == Restoration(10, "node back")
 
 
 def test_of_copies_nobody_saw_before_a_fault_nobody_can_say_for_how_long_they_were_missing() -> None:
@@ -94,15 +98,15 @@ def test_who_falls_behind_after_the_next_fault_is_that_ones() -> None:
         isr(60, "b1", "b2", "b3"),
     ]
 
-    assert of(history, struck("b1", healed=20), until=40) == Back(20, "node back")
-    assert of(history, struck("b2", healed=50, asked=40)) == Back(20, "node back")
+    assert of(history, struck("b1", healed=20), until=40) == Restoration(20, "node back")
+    assert of(history, struck("b2", healed=50, asked=40)) == Restoration(20, "node back")
 
 
 def test_a_fault_that_takes_nothing_away_shows_in_the_replicas_in_sync() -> None:
     cut = struck("b1", healed=30, away=False)
 
-    assert of([WHOLE, isr(25, "b1"), isr(40, "b1", "b2", "b3")], cut) == Back(30, "node back")
-    assert of([WHOLE], cut) == Back(0, "")
+    assert of([WHOLE, isr(25, "b1"), isr(40, "b1", "b2", "b3")], cut) == Restoration(30, "node back")
+    assert of([WHOLE], cut) == Restoration(0, "")
 
 
 @pytest.mark.parametrize(
@@ -116,16 +120,16 @@ def test_a_fault_that_takes_nothing_away_shows_in_the_replicas_in_sync() -> None
                 kept(40, ("k3", "k2"), ("k3", "k2")),
             ],
             None,
-            Back(30, "copied"),
+            Restoration(30, "copied"),
         ),
-        ([kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))], 30, Back(20, "node back")),
-        ([kept(0, ("k1", "k2"))], 30, Back(20, "node back")),
+        ([kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))], 30, Restoration(20, "node back")),
+        ([kept(0, ("k1", "k2"))], 30, Restoration(20, "node back")),
         ([kept(0, ("k1", "k2"))], None, None),
-        ([kept(0, ("k2", "k3"))], None, Back(0, "")),  # it kept nothing
+        ([kept(0, ("k2", "k3"))], None, Restoration(0, "")),  # it kept nothing
     ],
 )
 def test_pulsars_copies_are_back_once_none_lies_on_a_node_that_is_away(
-    history: list[HistoryRecord], healed: int | None, expected: Back | None
+    history: list[HistoryRecord], healed: int | None, expected: Restoration | None
 ) -> None:
     assert of(history, struck("k1", healed=healed)) == expected
 
@@ -138,7 +142,9 @@ def test_of_two_bookies_the_one_that_is_back_keeps_its_copies() -> None:
         kept(80, ("k1", "k3"), ("k3", "k4")),
     ]
 
-    assert of(history, struck("k1", "k2", healed=120), undo(50, "k1"), undo(120, "k2")) == Back(70, "copied")
+    assert of(history, struck("k1", "k2", healed=120), undo(50, "k1"), undo(120, "k2")) == Restoration(
+        70, "copied"
+    )
 
 
 def test_what_lay_on_a_bookie_that_was_cut_off_is_back_once_it_was_copied() -> None:
@@ -146,7 +152,7 @@ def test_what_lay_on_a_bookie_that_was_cut_off_is_back_once_it_was_copied() -> N
     cut = struck("k1", away=False, healed=30)
     changed = kept(20, ("k1", "k2"), ("k3", "k2"))
 
-    assert of([kept(0, ("k1", "k2")), changed, kept(40, ("k3", "k2"), ("k3", "k2"))], cut) == Back(
+    assert of([kept(0, ("k1", "k2")), changed, kept(40, ("k3", "k2"), ("k3", "k2"))], cut) == Restoration(
         30, "copied"
     )
     assert of([kept(0, ("k1", "k2")), changed], cut) is None  # nobody copied it: perhaps nobody missed it

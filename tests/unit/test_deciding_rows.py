@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder
-from bench.analysis.verdicts.deciding_rows import Found, expectation_rows, never_run
+from bench.analysis.verdicts.deciding_rows import MeasuredRows, expectation_rows, never_run
 from bench.analysis.verdicts.expectations import judge
 from bench.records.trial import TrialRecord
 
@@ -65,7 +65,7 @@ def judged(
         }
     )
     known = {"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}
-    found = Found([known | (row or {})], [fault] if fault else [], [], readings=readings)
+    found = MeasuredRows([known | (row or {})], [fault] if fault else [], [], readings=readings)
     said = judge(expectation, expectation_rows(expectation, [record], found), [])
     return dict(json.loads(json.dumps(said, allow_nan=False)))
 
@@ -305,7 +305,9 @@ def test_a_claim_does_not_hold_by_the_cases_that_were_run(missing: tuple[str, ..
     ]
 
     said = judge(
-        claim, [*expectation_rows(claim, records, Found(rows, [], [])), *never_run(folder)], ["replicas"]
+        claim,
+        [*expectation_rows(claim, records, MeasuredRows(rows, [], [])), *never_run(folder)],
+        ["replicas"],
     )
 
     assert said["verdict"] == verdict

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.exchange import export, omb, omb_files, tidy
+from bench.analysis.exchange import export, omb, omb_files, tidy_table
 from bench.errors import AnalysisError, EventLogError
 from bench.model import NANOS
 from bench.records.trial import TrialRecord
@@ -141,7 +141,7 @@ def imported(folder: Path, **changes: Any) -> Row:
     return document
 
 
-def several(folder: Path, *changes: Row) -> omb_files.Imported:
+def several(folder: Path, *changes: Row) -> omb_files.ImportedTrials:
     """Write a result file for each set of changes, in this order, and read them."""
     for number, changed in enumerate(changes):
         content = {name: value for name, value in (result(20) | changed).items() if value is not MISSING}
@@ -283,7 +283,9 @@ def test_a_tidy_row_tells_how_to_read_its_figure() -> None:
     }
     manifest = {"scenario": "acks-sweep", "profile": "quick", "fsync_ns": {"p50": 60_000}}
 
-    drift, lost = sorted(tidy.rows("run", manifest, ["acks"], [row]), key=lambda found: str(found["metric"]))
+    drift, lost = sorted(
+        tidy_table.rows("run", manifest, ["acks"], [row]), key=lambda found: str(found["metric"])
+    )
 
     assert {**lost, "metric": "drift", "value": 0.2, "unit": "1"} == drift
     assert lost == {
@@ -303,17 +305,17 @@ def test_a_tidy_row_tells_how_to_read_its_figure() -> None:
         "value": 0.0,
         "unit": "count",
     }
-    (moved,) = tidy.rows("run", manifest, [], [{"network_bytes_per_byte": 4.0}])
-    (synced,) = tidy.rows("run", manifest, [], [{"flushes_per_message": 1.5}])
+    (moved,) = tidy_table.rows("run", manifest, [], [{"network_bytes_per_byte": 4.0}])
+    (synced,) = tidy_table.rows("run", manifest, [], [{"flushes_per_message": 1.5}])
     assert (moved["unit"], synced["unit"]) == ("1", "1")
-    kept = tidy.rows("run", manifest, [], [{"stored_most_bytes": 9, "broker_spread": 0.1}])
+    kept = tidy_table.rows("run", manifest, [], [{"stored_most_bytes": 9, "broker_spread": 0.1}])
     assert {row["metric"]: row["unit"] for row in kept} == {
         "stored_most_bytes": "bytes",
         "broker_spread": "1",
     }
-    (emulated,) = tidy.rows("run", manifest, [], [{"fsync_ns": 5_100_000, "lost": 0}])
+    (emulated,) = tidy_table.rows("run", manifest, [], [{"fsync_ns": 5_100_000, "lost": 0}])
     assert emulated["fsync_ns"] == 5_100_000
-    (unsent,) = tidy.rows("run", manifest, [], [{"due_unsent": 7}])
+    (unsent,) = tidy_table.rows("run", manifest, [], [{"due_unsent": 7}])
     assert (unsent["metric"], unsent["value"], unsent["unit"]) == ("due_unsent", 7.0, "count")
 
 

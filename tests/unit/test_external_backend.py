@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.backends.external import ExternalBackend
+from bench.backends.external_backend import ExternalBackend
 from bench.errors import FaultError
 from bench.model import Node
 
@@ -70,7 +70,7 @@ def test_a_command_that_fails_or_is_missing_is_an_error_with_its_output() -> Non
 def test_a_node_that_still_listens_has_not_ended(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.backends.external._CLOSES_S", 0.2)
+    monkeypatch.setattr("bench.backends.external_backend._CLOSES_S", 0.2)
     backend = ExternalBackend({"broker-1": {"kill": "true", "start": "true"}})
 
     with pytest.raises(FaultError, match="still takes connections"):

@@ -8,10 +8,10 @@ import pytest
 
 from bench.errors import ScenarioError
 from bench.run import external_cases, external_table
-from bench.run.external import ExternalCluster
+from bench.run.external_clusters import ExternalCluster
 from bench.run.plan import Plan, plan
 from bench.scenario import load
-from bench.systems.external import ClusterFacts
+from bench.systems.external_access import ClusterFacts
 
 HEAD = "name: small\ntitle: A small one\nquestion: Where?\nduration: 1s\nrepeats: 1\n"
 KAFKA: Mapping[str, Any] = {"broker": {"min.insync.replicas": "1", "num.io.threads": "8"}}

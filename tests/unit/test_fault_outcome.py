@@ -15,7 +15,7 @@ from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import fault_cells, fault_outcome
 from bench.report.sections.fault_outcome import Outcome
-from bench.report.sections.promise_coverage import Covered
+from bench.report.sections.promise_coverage import Coverage
 from tests.fault_sketch import Case, Trial, results
 
 SECOND = 1_000_000_000
@@ -129,7 +129,7 @@ def test_losses_lie_before_the_fault_or_after_it_or_here_and_there() -> None:
 
     spans = [loss.loss(found, found.trials) for found in (before, after, some)]
 
-    assert [one and one.span for one in spans] == [Span.BEFORE, Span.AFTER, Span.SOME]
+    assert [one and one.span for one in spans] == [Span.BEFORE_FAULT, Span.AFTER_FAULT, Span.SOME]
     assert [one and (one.low_ns / SECOND, one.high_ns / SECOND) for one in spans] == [
         (0.85, 0.85),
         (14.0, 14.0),
@@ -147,7 +147,7 @@ def test_of_several_faults_a_loss_is_held_against_the_one_that_it_reaches_to() -
     known = loss.loss(found, found.trials)
 
     assert known is not None
-    assert (known.span, known.kind, known.low_ns) == (Span.BEFORE, "kill", 2 * SECOND)
+    assert (known.span, known.kind, known.low_ns) == (Span.BEFORE_FAULT, "kill", 2 * SECOND)
     assert findings(struck(found, Labels()))[0].text == (
         "Kafka lost the last 2.0 s of writes before the kill: 4,000 messages in each trial."
     )
@@ -170,7 +170,7 @@ def test_what_a_disturbed_trial_lost_counts_as_any_other_loss() -> None:
     without, with_it = (results(kafka(quiet, quiet, other)) for other in (less, more))
 
     assert loss.loss(without, without.trials) == loss.Loss(
-        (2_000, 2_000, 500), Span.BEFORE, SECOND / 4, SECOND, kind="kill"
+        (2_000, 2_000, 500), Span.BEFORE_FAULT, SECOND / 4, SECOND, kind="kill"
     )
     assert (known := loss.loss(with_it, with_it.trials)) is not None
     assert known.counts == (2_000, 2_000, 3_000)
@@ -270,7 +270,7 @@ def test_an_application_between_two_topics_is_not_judged_by_the_promise_of_the_l
     found = results(case)
     (part,) = sweep.parts(found)
 
-    assert fault_outcome.outcomes(found, part, Labels())[0].covered is Covered.OPEN
+    assert fault_outcome.outcomes(found, part, Labels())[0].covered is Coverage.OPEN
 
 
 def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from bench.analysis.faults.availability import BIN_NS, dip
-from bench.backends.delayed_node import Held, Link
+from bench.backends.delayed_node import HeldPackets, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import ClusterError, FaultError, LoadError
 from bench.fault_kinds import FAULT_KINDS
@@ -25,7 +25,7 @@ from bench.faults.reading import ReadGroup
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
 from bench.records.steps import StrikeRecord
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 
 
 def node(name: str, host: int) -> Node:
@@ -48,7 +48,7 @@ class Recorder:
         self.tries: dict[str, Packets] = {}
         self.hinders: set[str] = set()
         self.fsyncs: dict[str, tuple[int, float]] = {}
-        self.held: dict[str, dict[str, Held]] = {}
+        self.held: dict[str, dict[str, HeldPackets]] = {}
         self.full: set[str] = set()
 
     def ask(self, what: str) -> None:
@@ -133,7 +133,7 @@ class Slowed:
         self.backend = backend
         self.name = name
 
-    def end(self) -> dict[str, Held]:
+    def end(self) -> dict[str, HeldPackets]:
         self.backend.ask(f"end {self.name}")
         return self.backend.held.get(self.name, {})
 
@@ -195,7 +195,7 @@ def timeline(
         state=state,
         look_up=look_up,
         rebalance=lambda bytes_per_s: f"Copied at {bytes_per_s}.",
-        drain=lambda node, bytes_per_s: Drained(7, f"{node} was copied at {bytes_per_s}."),
+        drain=lambda node, bytes_per_s: DrainResult(7, f"{node} was copied at {bytes_per_s}."),
         read_all=reads or Reads(),
         read_group=group or (lambda step, action, given_up: {"received": 7}),
         seed=1,
@@ -570,9 +570,9 @@ def test_so_few_struck_packets_are_no_likelier_than_said(met: int, share: float,
     assert chance_of_so_few(struck, share * met) >= binom.cdf(struck, met, share) - 1e-9
 
 
-def held(delayed_ms: float, packets: int = 10, busy: tuple[int, float] = (0, 0.0)) -> Held:
+def held(delayed_ms: float, packets: int = 10, busy: tuple[int, float] = (0, 0.0)) -> HeldPackets:
     delayed_ns = round(delayed_ms * 1e6)
-    return Held(
+    return HeldPackets(
         packets=packets,
         bytes=100 * packets,
         p50_ns=delayed_ns + 1,
@@ -622,7 +622,7 @@ JITTER = {"delay": "20ms", "jitter": "20ms"}
     ],
 )
 def test_a_slow_network_is_proven_by_every_node(
-    second: dict[str, Held], settings: dict[str, Any], why: str | None
+    second: dict[str, HeldPackets], settings: dict[str, Any], why: str | None
 ) -> None:
     backend = Recorder()
     good = held(20 if "delay" in settings else 0.2, 60, busy=(5_000_000, 0.4))
@@ -642,7 +642,7 @@ def test_a_slow_network_is_proven_by_every_node(
 
 
 @pytest.mark.parametrize("idle", [NOTHING, held(0.1, packets=900, busy=(624_999, 0.05))])
-def test_a_link_that_is_only_narrow_is_shown_by_a_node_that_fills_it(idle: Held) -> None:
+def test_a_link_that_is_only_narrow_is_shown_by_a_node_that_fills_it(idle: HeldPackets) -> None:
     narrow = {"slow-network": {"target": "followers", "from": "leader", "mbit_per_s": 100}}
     backend = Recorder()
 

@@ -17,7 +17,7 @@ from bench.errors import ReportError
 from bench.report import results
 from bench.report.answer.model import Answer, Finding
 from bench.report.cause import Cause
-from bench.report.pages import published
+from bench.report.pages import published_reports
 from bench.report.questions import front_page
 from bench.report.results import Results
 from bench.report.run_answer import run_answer
@@ -65,8 +65,8 @@ def fakes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Answers and questions of this test, not of the suite."""
     file = tmp_path / "questions.yaml"
     file.write_text(QUESTIONS)
-    monkeypatch.setattr(published, "run_answer", fake_answer)
-    monkeypatch.setattr(published, "front_page", lambda: front_page(file))
+    monkeypatch.setattr(published_reports, "run_answer", fake_answer)
+    monkeypatch.setattr(published_reports, "front_page", lambda: front_page(file))
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def topics(page: str) -> Iterator[str]:
 
 
 def test_a_question_is_answered_by_its_first_scenario_and_the_others_are_folded(folder: Path) -> None:
-    first, *_ = topics(published.render(folder, FAMILIES))
+    first, *_ = topics(published_reports.render(folder, FAMILIES))
     shown, _, folded = first.partition("<details")
 
     assert "What do copies cost?" in shown
@@ -120,7 +120,7 @@ def test_a_question_is_answered_by_its_first_scenario_and_the_others_are_folded(
 
 
 def test_a_question_names_the_sentence_that_answers_it(folder: Path) -> None:
-    _, second, _ = topics(published.render(folder, FAMILIES))
+    _, second, _ = topics(published_reports.render(folder, FAMILIES))
 
     assert "The second finding of parity." in second
     assert LINES["parity"] not in second
@@ -129,18 +129,18 @@ def test_a_question_names_the_sentence_that_answers_it(folder: Path) -> None:
 def test_where_the_first_scenario_is_not_published_the_next_answers_with_its_first_sentence(
     folder: Path,
 ) -> None:
-    *_, third = topics(published.render(folder, FAMILIES))
+    *_, third = topics(published_reports.render(folder, FAMILIES))
 
     assert "What if it is killed?" in third
     assert LINES["soak"] in third
 
 
 def test_a_question_of_which_nothing_is_published_is_left_out(folder: Path) -> None:
-    assert "Not published" not in published.render(folder, FAMILIES)
+    assert "Not published" not in published_reports.render(folder, FAMILIES)
 
 
 def test_key_findings_are_sentences_of_answers_and_what_to_do(folder: Path) -> None:
-    page = published.render(folder, FAMILIES)
+    page = published_reports.render(folder, FAMILIES)
     findings, others = page[page.index('id="findings"') :].split('<section id="questions">')
     first, second = re.findall(r'<article class="entry topic key">.*?</article>', findings, re.DOTALL)
 
@@ -155,10 +155,12 @@ def test_the_page_says_on_how_many_cores_servers_and_load_ran(folder: Path) -> N
     manifest = folder / "soak" / "manifest.json"
     other = json.loads(manifest.read_text()) | {"machine": {"cpus": 8}}
     manifest.write_text(json.dumps(other))
-    assert "ran on one machine with 2 cores or 8 cores: read ratios" in published.render(folder, FAMILIES)
+    assert "ran on one machine with 2 cores or 8 cores: read ratios" in published_reports.render(
+        folder, FAMILIES
+    )
 
     manifest.write_text(json.dumps(other | {"backend": "external"}))
-    assert "ran on one machine with 2 cores: read ratios" in published.render(folder, FAMILIES)
+    assert "ran on one machine with 2 cores: read ratios" in published_reports.render(folder, FAMILIES)
 
 
 def test_what_prevents_the_causes_of_each_system_is_the_advice_of_a_fault(
@@ -169,9 +171,9 @@ def test_what_prevents_the_causes_of_each_system_is_the_advice_of_a_fault(
         Cause("It waits.", "Do that.", system="Pulsar"),
     )
     causes = (first, replace(first, prevention="Do more."), second, Cause("It stops.", system="Pulsar"))
-    monkeypatch.setattr(published, "run_answer", lambda found: answer(causes=causes, alarms=()))
+    monkeypatch.setattr(published_reports, "run_answer", lambda found: answer(causes=causes, alarms=()))
 
-    shown, *_ = topics(published.render(folder, FAMILIES))
+    shown, *_ = topics(published_reports.render(folder, FAMILIES))
 
     assert '<p class="advice">Kafka: Do this. Pulsar: Do that.</p>' in shown
 
@@ -180,14 +182,14 @@ def test_verdicts_stand_beside_the_answer(folder: Path) -> None:
     judged = [{"claim": "One", "verdict": "held"}, {"claim": "Two", "verdict": "undecided"}]
     (folder / "parity" / "results" / "expectations.json").write_text(json.dumps(judged))
 
-    _, second, _ = topics(published.render(folder, FAMILIES))
+    _, second, _ = topics(published_reports.render(folder, FAMILIES))
 
     assert '<span class="chip good">1 held</span>' in second
     assert '<span class="chip warn">1 undecided</span>' in second
 
 
 def test_every_report_stands_in_its_family_with_its_line_and_run(folder: Path) -> None:
-    page = published.render(folder, FAMILIES)
+    page = published_reports.render(folder, FAMILIES)
 
     assert [page.count(f'class="entry" id="{name}"') for name in LINES] == [1, 1, 1]
     durability = page[page.index('id="durability"') : page.index('id="faults"')]
@@ -206,7 +208,7 @@ def test_runs_of_scenarios_that_changed_and_of_other_versions_are_folded_away(fo
         versions = {"memory": "1" if number else "0.9"}
         manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"versions": versions}))
 
-    page = published.render(folder, FAMILIES)
+    page = published_reports.render(folder, FAMILIES)
 
     older = page[page.index('<details class="older">') : page.index('id="faults"')]
     assert "2 of another server version than most, or of a scenario whose file has changed since" in older
@@ -221,13 +223,13 @@ def test_losses_that_a_promise_covers_and_corrections_stand_with_the_answer(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alarm = "Pulsar lost 3 messages that its configuration promises to keep."
-    monkeypatch.setattr(published, "run_answer", lambda found: answer(alarms=(alarm,)))
+    monkeypatch.setattr(published_reports, "run_answer", lambda found: answer(alarms=(alarm,)))
     manifest = folder / "acks-sweep" / "manifest.json"
     manifest.write_text(
         json.dumps(json.loads(manifest.read_text()) | {"started_utc": "2026-11-25T01:14:46Z"})
     )
 
-    first, *_ = topics(published.render(folder, FAMILIES))
+    first, *_ = topics(published_reports.render(folder, FAMILIES))
 
     assert f'<p class="alarm">{alarm}</p>' in first
     assert '<a href="acks-sweep/report.html#corrections">Corrected 2026-11-25</a>' in first
@@ -237,23 +239,25 @@ def test_a_run_by_an_older_version_of_the_suite_is_there_without_a_line(folder: 
     table = folder / "soak" / "results" / "trials.parquet"
     pd.read_parquet(table).drop(columns="other_cpu").to_parquet(table)
 
-    page = published.render(folder, FAMILIES)
+    page = published_reports.render(folder, FAMILIES)
 
     assert "cannot read the results of this run" in page[page.index('id="faults"') :]
     assert LINES["soak"] not in page
 
 
 def test_the_matrix_of_a_family_is_linked_where_it_is_there(folder: Path) -> None:
-    assert "family-faults" not in published.render(folder, FAMILIES)
+    assert "family-faults" not in published_reports.render(folder, FAMILIES)
     matrix = folder / "family-faults" / "report.html"
     matrix.parent.mkdir()
     matrix.touch()
 
-    assert 'href="family-faults/report.html">All faults on one page' in published.render(folder, FAMILIES)
+    assert 'href="family-faults/report.html">All faults on one page' in published_reports.render(
+        folder, FAMILIES
+    )
 
 
 def test_the_page_needs_no_network_and_every_link_is_relative(folder: Path) -> None:
-    page = published.write(folder, FAMILIES).read_text()
+    page = published_reports.write(folder, FAMILIES).read_text()
 
     links = re.findall(r'(?:href|src)="([^"]+)"', page)
     assert links
@@ -263,7 +267,7 @@ def test_the_page_needs_no_network_and_every_link_is_relative(folder: Path) -> N
 
 
 def test_the_page_is_well_formed(folder: Path) -> None:
-    outline = Outline(published.render(folder, FAMILIES))
+    outline = Outline(published_reports.render(folder, FAMILIES))
 
     assert outline._open == []
     assert outline.text("h1").startswith("Kafka and Pulsar: what an acknowledgement costs")

@@ -11,7 +11,7 @@ from bench.errors import LoadError
 from bench.load.commands import Verify
 from bench.load.consuming import verify
 from bench.model import Topic
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 
 class Reader:
@@ -22,10 +22,10 @@ class Reader:
         self.at_s = at_s
         self.breaks = breaks
 
-    def read_all(self, *_: object) -> Iterator[Sequence[Received]]:
+    def read_all(self, *_: object) -> Iterator[Sequence[ReceivedMessage]]:
         for entry, at_s in enumerate(self.at_s):
             at_ns = self.begun_ns + round(at_s * 1e9)
-            yield [Received(b"", at_ns, entry % 2, 7, entry, NOT_GIVEN)]
+            yield [ReceivedMessage(b"", at_ns, entry % 2, 7, entry, NOT_GIVEN)]
         if self.breaks:
             message = "It broke off."
             raise LoadError(message)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bench.errors import ScenarioError
 from bench.scenario import find, inheritance, load, names, standalone_text
 from bench.scenario.load import resolved
-from bench.scenario.located import Located, merged
 from bench.scenario.scenario_files import default_names
+from bench.scenario.yaml_source import YamlDocument, merged
 
 BASE = """\
 name: base
@@ -247,7 +247,7 @@ def test_content_that_is_split_into_a_base_and_the_rest_is_the_same(
 ) -> None:
     content, base, rest = parts
 
-    assert merged(Located(base), Located(rest)).value == content
+    assert merged(YamlDocument(base), YamlDocument(rest)).value == content
 
 
 def _paths(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -259,8 +259,8 @@ def _paths(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
     return [path, *(below for key, part in inner for below in _paths(part, (*path, key)))]
 
 
-def _located(value: dict[str, Any], file: str) -> Located:
-    return Located(value, {path: f"{file}:{path}" for path in _paths(value)})
+def _document(value: dict[str, Any], file: str) -> YamlDocument:
+    return YamlDocument(value, {path: f"{file}:{path}" for path in _paths(value)})
 
 
 @given(_splits())
@@ -268,7 +268,7 @@ def test_every_key_of_a_merged_document_has_a_place_in_the_file_that_decides_it(
     parts: tuple[dict[str, Any], dict[str, Any], dict[str, Any]],
 ) -> None:
     _, base, rest = parts
-    document = merged(_located(base, "base"), _located(rest, "own"))
+    document = merged(_document(base, "base"), _document(rest, "own"))
 
     assert set(document.places) == set(_paths(document.value))
     for path in _paths(rest):

@@ -20,7 +20,7 @@ from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.kafka import admin
 from bench.systems.kafka.admin import KafkaAdmin, spread
-from bench.systems.kafka.describe import active_controller, node_settings
+from bench.systems.kafka.live_settings import active_controller, node_settings
 from bench.systems.kafka.nodes import data_folder, node_id
 from bench.systems.kafka.reassign import without
 from bench.systems.servers import Servers

@@ -14,7 +14,7 @@ from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
 from bench.systems.kafka.full_read import read_all
 from bench.systems.kafka.outcomes import certain_refusals
 from bench.systems.kafka.settings import client_properties
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 TOPIC = Topic("t", 4)  # the test brokers make every topic with 4 partitions
 
@@ -27,9 +27,9 @@ def endpoint() -> Iterator[str]:
     holder.close()
 
 
-def send(producers: KafkaProducers, *payloads: bytes) -> list[Done]:
+def send(producers: KafkaProducers, *payloads: bytes) -> list[SendResult]:
     (producer,) = producers.clients
-    over: list[Done] = []
+    over: list[SendResult] = []
     for payload in payloads:
         producer.send(payload, over.append)
     deadline = time.monotonic() + 30
@@ -52,19 +52,19 @@ def test_sends_take_partitions_in_turn_and_end_with_their_offset(endpoint: str) 
 def test_without_acks_there_is_no_offset(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {"acks": 0}, count=1, window=1)
 
-    assert send(producers, b"x") == [Done(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+    assert send(producers, b"x") == [SendResult(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
     producers.close(5)
 
 
 def test_what_the_client_refuses_at_once_ends_in_a_later_poll(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
-    over: list[Done] = []
+    over: list[SendResult] = []
 
     producers.clients[0].send(bytes(2_000_000), over.append)
     assert over == []
     producers.clients[0].poll(0)
 
-    assert over == [Done(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+    assert over == [SendResult(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
     producers.close(5)
 
 
@@ -81,7 +81,7 @@ def test_a_full_queue_is_a_refusal(endpoint: str) -> None:
 
 def test_a_wait_ends_with_the_first_send_that_is_over(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
-    over: list[Done] = []
+    over: list[SendResult] = []
     begun = time.monotonic()
 
     producers.clients[0].send(b"x", over.append)
@@ -94,7 +94,7 @@ def test_a_wait_ends_with_the_first_send_that_is_over(endpoint: str) -> None:
 
 def test_closing_ends_every_open_send_as_unknown(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {"linger.ms": 60_000}, count=1, window=2)
-    over: list[Done] = []
+    over: list[SendResult] = []
     producers.clients[0].send(b"one", over.append)
     producers.clients[0].send(b"two", over.append)
 
@@ -199,7 +199,7 @@ def test_a_live_consumer_sees_what_is_sent_after_it_was_made(endpoint: str) -> N
 
     sent_ns = time.monotonic_ns()
     send(producers, *(b"%d" % number for number in range(100)))
-    got: list[Received] = []
+    got: list[ReceivedMessage] = []
     deadline = time.monotonic() + 30
     while len(got) < 100 and time.monotonic() < deadline:
         got += consumer.receive(1.0)
@@ -271,7 +271,7 @@ def test_what_can_be_read_only_once_the_end_was_told_is_read_too(endpoint: str) 
 def test_what_never_comes_ends_a_full_read_all_the_same(
     endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.systems.late.LATE_S", 0.7)
+    monkeypatch.setattr("bench.systems.missing_messages.ARRIVAL_WAIT_S", 0.7)
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
     send(producers, b"1", b"2")
 

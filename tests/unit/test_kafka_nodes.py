@@ -5,7 +5,7 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Jit, Node
-from bench.systems.kafka import ready
+from bench.systems.kafka import readiness
 from bench.systems.kafka.system import Kafka
 from bench.systems.servers import Servers
 
@@ -156,7 +156,7 @@ def test_a_wait_in_vain_names_the_brokers() -> None:
     silent = Node("broker-1", "broker", "127.0.0.1", (), Path(), Path(), (1,), 0)
 
     with pytest.raises(ClusterError, match="no answer yet from broker-1"):
-        ready.await_ready([silent], lambda: None, deadline_s=0)
+        readiness.await_ready([silent], lambda: None, deadline_s=0)
 
 
 def test_hints_name_the_brokers_and_the_jars(kafka: Kafka, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from bench import cli
 from bench.errors import ScenarioError, SetupError
 from bench.load import agent
 from bench.run import outside, trial_record
-from bench.run.external import ExternalCluster
+from bench.run.external_clusters import ExternalCluster
 from bench.run.load_machines import AgentOptions
 from bench.run.plan import Plan, plan
 from bench.scenario import load
-from bench.systems.external import ClusterFacts
+from bench.systems.external_access import ClusterFacts
 
 SCENARIO = """\
 name: small

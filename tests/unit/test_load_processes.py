@@ -25,9 +25,9 @@ from bench.load.commands import (
     Close,
     Drain,
     Finish,
-    Held,
     Open,
     Produce,
+    RateHold,
     RunSlice,
     Subscribe,
     Verify,
@@ -596,7 +596,7 @@ def test_a_slice_can_hold_a_rate_of_its_own_and_is_on_disk_then(
     worker.call(Open(produce=trial.produce(load)), 30)
     free = worker.call(RunSlice(trial=4, number=0), 30)
     held = worker.call(
-        RunSlice(trial=4, number=1, held=Held(rate=100.0, lead_in_s=0.1, seconds=0.4, overrun_s=0.0)), 30
+        RunSlice(trial=4, number=1, held=RateHold(rate=100.0, lead_in_s=0.1, seconds=0.4, overrun_s=0.0)), 30
     )
     expected = held["acked_before"] + held["acked"]
     consumer_worker.call(Drain(trial=4, expected=expected, grace_s=10, to_disk=True), 30)

@@ -35,5 +35,5 @@ def test_a_line_goes_to_another_core_and_back_and_nothing_is_left_of_it() -> Non
 
 def test_a_side_that_never_answers_is_given_up() -> None:
     with mmap.mmap(-1, mmap.PAGESIZE) as page:
-        page[0] = cache_line_probe._YOURS
+        page[0] = cache_line_probe._PARTNER_TURN
         assert cache_line_probe._to_and_fro_ns(page) is None

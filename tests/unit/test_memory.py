@@ -15,7 +15,7 @@ from bench.load.payload import encoder
 from bench.model import Case, Cluster, Load, Outcome, Pacing, Scalar, Topic
 from bench.systems.memory.faults import Fault, Faults, delay_ns_of, fault_of, identity
 from bench.systems.memory.system import Memory
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 CLUSTER = Cluster("memory", "1", {})
 TOPIC = Topic("topic", 2)
@@ -34,20 +34,20 @@ def memory(tmp_path: Path) -> Memory:
     return made
 
 
-def send(memory: Memory, count: int, producer_number: int = 0, **producer: Scalar) -> list[Done]:
+def send(memory: Memory, count: int, producer_number: int = 0, **producer: Scalar) -> list[SendResult]:
     producers = memory.producers(memory.endpoint([]), TOPIC, producer, 1, 1)
-    over: list[Done] = []
+    over: list[SendResult] = []
     for sequence in range(count):
         producers.clients[0].send(ENCODE(producer_number, sequence, 0), over.append)
     producers.close(10)
     return over
 
 
-def read(memory: Memory) -> list[Received]:
+def read(memory: Memory) -> list[ReceivedMessage]:
     return list(chain.from_iterable(memory.read_all(memory.endpoint([]), TOPIC, {}, 1, 0)))
 
 
-def sequences(received: Sequence[Received]) -> list[int]:
+def sequences(received: Sequence[ReceivedMessage]) -> list[int]:
     return [(identity(message.payload) or (0, -1))[1] for message in received]
 
 
@@ -64,7 +64,7 @@ def test_identity_is_where_the_payload_puts_it() -> None:
 def test_without_faults_all_is_stored_in_order_and_told_truly(memory: Memory) -> None:
     over = send(memory, 10)
 
-    assert over == [Done(Outcome.OK, None, n % 2, NOT_GIVEN, n // 2, NOT_GIVEN) for n in range(10)]
+    assert over == [SendResult(Outcome.OK, None, n % 2, NOT_GIVEN, n // 2, NOT_GIVEN) for n in range(10)]
     assert sequences(read(memory)) == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
@@ -108,7 +108,7 @@ def test_a_swapped_message_is_stored_after_the_next_one_of_its_partition(memory:
     over = send(memory, 8, seed=5, swaps=0.2)
 
     assert hit_by(Fault.SWAP, 8, seed=5, swaps=0.2) == [2]
-    assert over[2] == Done(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+    assert over[2] == SendResult(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
     assert sequences(read(memory)) == [0, 4, 2, 6, 1, 3, 5, 7]
 
 
@@ -139,7 +139,7 @@ def test_service_times_are_exponential_with_the_mean_asked_for() -> None:
 def test_an_ack_shows_only_after_its_service_time(memory: Memory) -> None:
     producers = memory.producers(memory.endpoint([]), TOPIC, {"delay_ms": 20.0, "seed": 1}, 1, 1)
     (client,) = producers.clients
-    over: list[Done] = []
+    over: list[SendResult] = []
     start = time.monotonic_ns()
     client.send(ENCODE(0, 0, 0), over.append)
 
@@ -154,7 +154,7 @@ def test_an_ack_shows_only_after_its_service_time(memory: Memory) -> None:
 
 def test_closing_ends_open_sends_as_unknown(memory: Memory) -> None:
     producers = memory.producers(memory.endpoint([]), TOPIC, {"delay_ms": 1e6}, 1, 1)
-    over: list[Done] = []
+    over: list[SendResult] = []
     producers.clients[0].send(ENCODE(0, 0, 0), over.append)
 
     producers.close(0.01)

@@ -21,8 +21,8 @@ VAGUE = frozenset(
 SCENARIO_KEYS = frozenset({"where", "when", "after"})
 """Fields that are keys of scenario files have the keys' names, there."""
 READERS_OF_SCENARIOS = frozenset({"scenario", "faults"})
-
-
+_PARTICIPLE = re.compile(r"(?!speed|testbed)[a-z]+ed|broken|done|drawn|held|late|lost|sent|struck|written")
+"""A module and a class are named after nouns: a participle alone names no thing."""
 _MOST_CHARACTERS = 100
 
 
@@ -32,12 +32,30 @@ def names(code: str) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 yield node.lineno, name
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.ExceptHandler(name=str(name)) | ast.alias(asname=str(name)):
+                yield node.lineno, name
+            case (
+                ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name))
+            ):
                 yield node.lineno, name
 
 
+def is_vague(name: str) -> bool:
+    return name.strip("_").lower() in VAGUE
+
+
+def names_no_thing(name: str) -> bool:
+    return is_vague(name) or _PARTICIPLE.fullmatch(name.strip("_").lower()) is not None
+
+
 def vague(code: str) -> list[tuple[int, str]]:
-    return [(line, name) for line, name in names(code) if name in VAGUE]
+    classes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)]
+    offenders = {(line, name) for line, name in names(code) if is_vague(name)}
+    return sorted(offenders | {(node.lineno, node.name) for node in classes if names_no_thing(node.name)})
 
 
 @pytest.mark.parametrize(
@@ -47,10 +65,55 @@ def vague(code: str) -> list[tuple[int, str]]:
         ("def told(): ...", "told"),
         ("def read(asked): ...", "asked"),
         ("[one for one in x]", "one"),
+        ("_found = 1", "_found"),
+        ("class Found: ...", "Found"),
+        ("class _Told: ...", "_Told"),
+        ("class Struck: ...", "Struck"),
+        ("MANY = 3", "MANY"),
+        ("self.told = 1", "told"),
+        ("a.b._kept += 1", "_kept"),
+        ("import os as other", "other"),
     ],
 )
 def test_a_vague_name_is_noticed(code: str, name: str) -> None:
     assert vague(code) == [(1, name)]
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("try: ...\nexcept ValueError as told: ...", "told"),
+        ("match x:\n  case {'a': found}: ...", "found"),
+        ("match x:\n  case [*others]: ...", "others"),
+        ("match x:\n  case {**rest}: ...", "rest"),
+        ("match x:\n  case int() as one: ...", "one"),
+    ],
+)
+def test_a_vague_name_that_a_statement_captures_is_noticed(code: str, name: str) -> None:
+    assert vague(code) == [(2, name)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["told_count = 1", "seen_ns = 1", "x.told", "told()", "class Finding: ...", "class ActiveFault: ..."],
+)
+def test_a_name_that_says_what_it_holds_passes(code: str) -> None:
+    assert vague(code) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "refused"),
+    [("served", True), ("late", True), ("rest", True), ("served_rows", False), ("latency", False)],
+)
+def test_a_module_is_named_after_a_noun(module: str, refused: bool) -> None:
+    assert names_no_thing(module) is refused
+
+
+def test_no_module_has_a_name_that_names_no_thing() -> None:
+    modules = [*BENCH.rglob("*.py"), *(file for file in BENCH.rglob("*") if (file / "__init__.py").is_file())]
+    offenders = [str(file.relative_to(BENCH.parent)) for file in sorted(modules) if names_no_thing(file.stem)]
+
+    assert offenders == [], "name it after its noun"
 
 
 def test_no_name_is_vague() -> None:

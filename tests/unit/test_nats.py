@@ -11,7 +11,7 @@ from nats.js.errors import APIError
 
 from bench.model import Case, Cluster, Load, Pacing, Settings, Topic
 from bench.systems.nats import config, settings, streams
-from bench.systems.nats.describe import in_force
+from bench.systems.nats.live_settings import in_force
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.system import Nats
 from bench.systems.registry import describe

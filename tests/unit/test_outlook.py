@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
 from bench.analysis.verdicts.run_verdicts import judgements, write
 from bench.model import NANOS
@@ -99,7 +99,7 @@ CLAIM = {
 }
 
 
-def run(rates: dict[int, list[float]], **manifest: Any) -> tuple[RunFolder, Found]:
+def run(rates: dict[int, list[float]], **manifest: Any) -> tuple[RunFolder, MeasuredRows]:
     """Give a run of two cases, a value a round, and its rows of `trials`."""
     trials: list[TrialRecord] = []
     rows: list[Row] = []
@@ -120,7 +120,7 @@ def run(rates: dict[int, list[float]], **manifest: Any) -> tuple[RunFolder, Foun
             )
     plan = PlanRecord(format=1, swept={"kafka": ["replicas"]})
     known = ManifestRecord(format=1, expectations=[CLAIM], **manifest)
-    return RunFolder(Path(), known, plan, tuple(trials)), Found(rows, [], [])
+    return RunFolder(Path(), known, plan, tuple(trials)), MeasuredRows(rows, [], [])
 
 
 DECIDED_BY_THREE = {1: [1050.0, 1100.0, 1160.0, 1120.0], 2: [1000.0] * 4}

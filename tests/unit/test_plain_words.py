@@ -13,7 +13,7 @@ import yaml
 
 from bench import analysis, report
 from bench.report import packed_page, results, templates
-from bench.report.pages import html, published
+from bench.report.pages import html, published_reports
 from bench.run.publishing import PUBLISHED
 from bench.scenario import catalogue, families
 from bench.scenario.load import resolved
@@ -159,7 +159,7 @@ def test_a_report_holds_none_but_in_recorded_words(name: str) -> None:
 
 
 def test_the_front_page_holds_none_but_in_recorded_words() -> None:
-    page = published.render(PUBLISHED, families())
+    page = published_reports.render(PUBLISHED, families())
 
     assert found_in(own_words(page, *(file.parent.name for file in PUBLISHED.glob("*/manifest.json")))) == []
 

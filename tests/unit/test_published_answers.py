@@ -67,7 +67,7 @@ def _sentences(page: str) -> str:
 def test_both_systems_stand_side_by_side_at_equal_guarantees(name: str) -> None:
     given = answered(PUBLISHED / name)
 
-    assert any(finding.anchor == "sides" for finding in given.findings)
+    assert any(finding.anchor == "system-comparison" for finding in given.findings)
     assert given.table is not None
     assert given.table.title == "Equal guarantees"
     assert len(given.table.rows) <= 8

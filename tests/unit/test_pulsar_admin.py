@@ -11,12 +11,12 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
-from bench.systems.pulsar import admin, ready, topic_admin, topics
+from bench.systems.pulsar import admin, readiness, topic_admin, topics
 from bench.systems.pulsar.admin import PulsarAdmin
-from bench.systems.pulsar.registered import ledger_ids
-from bench.systems.pulsar.rest import Rest, hosts
+from bench.systems.pulsar.rest_client import RestClient, hosts
 from bench.systems.pulsar.topic_admin import ledger_metadata
 from bench.systems.pulsar.topics import Quorums
+from bench.systems.pulsar.zookeeper_topics import ledger_ids
 
 TOPIC = Topic("trial-0007", 12, {"quorums": "3-2-2"})
 LEDGER = (
@@ -131,23 +131,23 @@ def brokers() -> Iterator[list[Node]]:
 
 @pytest.mark.parametrize(("path", "answer"), [("json", {"a": 1}), ("version", "4.0.8")])
 def test_the_next_broker_answers_where_one_is_down(brokers: list[Node], path: str, answer: object) -> None:
-    assert Rest(hosts(brokers)).ask("Asking", "GET", path) == answer
+    assert RestClient(hosts(brokers)).ask("Asking", "GET", path) == answer
 
 
 def test_a_refusal_is_told_with_the_brokers_reason(brokers: list[Node]) -> None:
     expected = "Asking: broker-2 answered GET /refused with 412: Namespace has no cluster"
 
     with pytest.raises(ClusterError, match=expected):
-        Rest(hosts(brokers)).ask("Asking", "GET", "refused")
+        RestClient(hosts(brokers)).ask("Asking", "GET", "refused")
 
 
 def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
-    assert Rest(hosts(brokers)).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
+    assert RestClient(hosts(brokers)).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
 
 
 def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
     with pytest.raises(ClusterError, match=r"none answered: broker-1 \(ConnectError\)"):
-        Rest(hosts(brokers[:1])).ask("Asking", "GET", "json")
+        RestClient(hosts(brokers[:1])).ask("Asking", "GET", "json")
 
 
 def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pyt
     ]
     modes = {"zookeeper-1": "Mode: follower\n", "zookeeper-2": "", "zookeeper-3": "Mode: leader\n"}
     monkeypatch.setattr(
-        ready, "four_letter_word", lambda node, word: modes[node.name] if word == "srvr" else ""
+        readiness, "four_letter_word", lambda node, word: modes[node.name] if word == "srvr" else ""
     )
     asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 3}), nodes)
     asked._recovery = Told("Auditor: 10.0.1.2/10.0.1.2:3181")
@@ -197,13 +197,13 @@ def administrator(owners: Sequence[str | None], recovery: Told, rest: Told | Non
         for number, address in enumerate((UP, FROZEN), 1)
     ]
     asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 2}), nodes)
-    asked._registered = SimpleNamespace(
+    asked._zookeeper = SimpleNamespace(
         owner=lambda _, number: owners[number], ledgers=lambda _, number: [10 + number, 20 + number]
     )
     asked._single = {UP: Told({}), FROZEN: Told(refused="")}
     asked._recovery = recovery
-    asked._rest = rest
-    asked._topics = topic_admin.TopicAdmin(asked._rest, asked._name)
+    asked._rest_client = rest
+    asked._topics = topic_admin.TopicAdmin(asked._rest_client, asked._name)
     return asked
 
 
@@ -250,13 +250,13 @@ def test_nobody_can_tell_of_copies_before_zookeeper_told_of_ledgers() -> None:
         raise ClusterError("no ZooKeeper server answered")
 
     asked = administrator((UP, UP), Told([10]))
-    told = asked._registered.ledgers
-    asked._registered.ledgers = silent
+    told = asked._zookeeper.ledgers
+    asked._zookeeper.ledgers = silent
     assert asked.state(PAIR) == TopicState(False, None, None)
 
-    asked._registered.ledgers = told
+    asked._zookeeper.ledgers = told
     asked.state(PAIR)
-    asked._registered.ledgers = silent
+    asked._zookeeper.ledgers = silent
     assert asked.state(PAIR) == TopicState(False, True, None)
 
 

@@ -12,7 +12,7 @@ import pytest
 from bench.errors import LoadError
 from bench.model import Outcome, Topic
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
-from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
+from bench.systems.protocols import NOT_GIVEN, Producer, ReceivedMessage, SendResult
 from bench.systems.pulsar import client, full_read
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
 
@@ -121,7 +121,7 @@ def producer(producers: PulsarProducers) -> Producer:
 
 
 def test_a_send_ends_in_the_poll_after_its_ack(producer: Producer, stand_in: StandIn) -> None:
-    ends: list[Done] = []
+    ends: list[SendResult] = []
     producer.send(b"x", ends.append)
 
     producer.poll(0)
@@ -131,7 +131,7 @@ def test_a_send_ends_in_the_poll_after_its_ack(producer: Producer, stand_in: Sta
     producer.poll(0)
 
     assert before == after_ack == []
-    assert ends == [Done(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)]
+    assert ends == [SendResult(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)]
 
 
 def test_acks_come_in_any_order_and_find_their_send(producer: Producer, stand_in: StandIn) -> None:
@@ -147,7 +147,7 @@ def test_acks_come_in_any_order_and_find_their_send(producer: Producer, stand_in
 
 
 def test_a_poll_ends_as_soon_as_another_thread_tells_of_an_ack(producer: Producer, stand_in: StandIn) -> None:
-    ends: list[Done] = []
+    ends: list[SendResult] = []
     producer.send(b"x", ends.append)
     thread = Thread(target=lambda: stand_in.acks[0](pulsar.Result.Ok, at(0, 1)))
 
@@ -162,9 +162,9 @@ def test_a_poll_ends_as_soon_as_another_thread_tells_of_an_ack(producer: Produce
 
 def test_a_done_that_sends_does_not_keep_the_poll_going(producer: Producer, stand_in: StandIn) -> None:
     stand_in.refuse = pulsar.ProducerQueueIsFull()
-    ends: list[Done] = []
+    ends: list[SendResult] = []
 
-    def again(done: Done) -> None:
+    def again(done: SendResult) -> None:
         ends.append(done)
         producer.send(b"x", again)
 
@@ -188,18 +188,18 @@ def test_a_done_that_sends_does_not_keep_the_poll_going(producer: Producer, stan
 def test_only_a_certain_refusal_is_a_failure(
     producer: Producer, stand_in: StandIn, result: Any, outcome: Outcome
 ) -> None:
-    ends: list[Done] = []
+    ends: list[SendResult] = []
     producer.send(b"x", ends.append)
 
     stand_in.acks[0](result, at(-1, -1))
     producer.poll(0)
 
-    assert ends == [Done(outcome, result.name, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+    assert ends == [SendResult(outcome, result.name, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
 
 
 def test_a_refusal_at_once_also_ends_in_a_poll(producer: Producer, stand_in: StandIn) -> None:
     stand_in.refuse = pulsar.ProducerQueueIsFull()
-    ends: list[Done] = []
+    ends: list[SendResult] = []
 
     producer.send(b"x", ends.append)
     before = list(ends)
@@ -210,7 +210,7 @@ def test_a_refusal_at_once_also_ends_in_a_poll(producer: Producer, stand_in: Sta
 
 
 def test_what_is_open_at_the_close_is_unknown(producers: PulsarProducers) -> None:
-    ends: list[Done] = []
+    ends: list[SendResult] = []
     producers.clients[0].send(b"x", ends.append)
 
     producers.close(0)
@@ -229,7 +229,7 @@ def test_the_clients_queues_hold_a_large_window(stand_in: StandIn) -> None:
 
 def test_a_sync_send_ends_in_its_own_call(stand_in: StandIn) -> None:
     (producer,) = PulsarProducers("pulsar://x", TOPIC, {}, 1, 1).clients
-    ends: list[Done] = []
+    ends: list[SendResult] = []
 
     producer.send(b"x", ends.append)
     stand_in.refuse = pulsar.Timeout()
@@ -237,7 +237,7 @@ def test_a_sync_send_ends_in_its_own_call(stand_in: StandIn) -> None:
     stand_in.refuse = pulsar.MessageTooBig()
     producer.send(b"x", ends.append)
 
-    assert ends[0] == Done(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)
+    assert ends[0] == SendResult(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)
     assert [(done.outcome, done.error) for done in ends[1:]] == [
         (Outcome.UNKNOWN, "Timeout"),
         (Outcome.FAIL, "MessageTooBig"),
@@ -307,7 +307,7 @@ def test_messages_are_kept_where_they_cannot_be_acknowledged(
     assert len(PulsarConsumer("pulsar://x", TOPIC, {}).receive(0)) == 1
 
 
-def read_all(deadline_s: float = 5.0, expected: int = 0) -> Iterator[list[Received]]:
+def read_all(deadline_s: float = 5.0, expected: int = 0) -> Iterator[list[ReceivedMessage]]:
     return (list(batch) for batch in full_read.read_all("pulsar://x", TOPIC, {}, deadline_s, expected))
 
 
@@ -353,7 +353,7 @@ def test_while_messages_are_missing_more_is_waited_for_at_the_end(
 def test_what_never_comes_ends_a_full_read_all_the_same(
     stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.systems.late.LATE_S", 0.2)
+    monkeypatch.setattr("bench.systems.missing_messages.ARRIVAL_WAIT_S", 0.2)
     stand_in.stored = {0: [Message(0, 1)], 1: []}
 
     assert [one.entry for batch in read_all(expected=2) for one in batch] == [1]

@@ -5,7 +5,7 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Jit, Node, of_role
-from bench.systems.pulsar import ready
+from bench.systems.pulsar import readiness
 from bench.systems.pulsar.system import Pulsar
 from bench.systems.servers import Servers
 
@@ -191,7 +191,7 @@ def test_a_wait_in_vain_names_who_is_missing() -> None:
     silent = Node("zookeeper-1", "zookeeper", "127.0.0.1", (), Path(), Path("/logs/x"), (1,), 0)
 
     with pytest.raises(ClusterError, match="zookeeper-1 serves no requests"):
-        ready.await_ready([silent], lambda: None, deadline_s=0)
+        readiness.await_ready([silent], lambda: None, deadline_s=0)
 
 
 def test_hints_name_the_brokers_and_the_jars(pulsar: Pulsar, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """The router to the partition with the fewest open sends."""
 
 from bench.model import Outcome
-from bench.systems.protocols import NOT_GIVEN, Done
+from bench.systems.protocols import NOT_GIVEN, SendResult
 from bench.systems.pulsar.router import FewestOpen
 
-DONE = Done(int(Outcome.OK), None, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+DONE = SendResult(int(Outcome.OK), None, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
 
 
 def test_without_open_sends_messages_go_to_all_partitions_in_turn() -> None:
@@ -16,7 +16,7 @@ def test_without_open_sends_messages_go_to_all_partitions_in_turn() -> None:
 def test_a_partition_whose_sends_stay_open_gets_no_more_than_the_others_have_open() -> None:
     """Partition 1 never answers; of the others one send is open at a time."""
     router = FewestOpen(3)
-    told: list[Done] = []
+    told: list[SendResult] = []
     sent = []
     for _ in range(30):
         partition = router(None, 3)

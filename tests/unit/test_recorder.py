@@ -12,13 +12,13 @@ from bench.load.recorder import FOREIGN, ReceiveRecorder, SendRecorder
 from bench.load.schemas import RECEIVES, SENDS
 from bench.load.tally import rounded_ms, tally
 from bench.model import Outcome
-from bench.native import NativeThread
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.native_threads import NativeThread
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
-OK = Done(Outcome.OK, None, 3, 7, 11, 2)
-KAFKA_OK = Done(Outcome.OK, None, 3, NOT_GIVEN, 11, NOT_GIVEN)
-TIMED_OUT = Done(Outcome.UNKNOWN, "_MSG_TIMED_OUT", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
-REFUSED = Done(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 1, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+OK = SendResult(Outcome.OK, None, 3, 7, 11, 2)
+KAFKA_OK = SendResult(Outcome.OK, None, 3, NOT_GIVEN, 11, NOT_GIVEN)
+TIMED_OUT = SendResult(Outcome.UNKNOWN, "_MSG_TIMED_OUT", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+REFUSED = SendResult(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 1, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -81,7 +81,7 @@ def test_the_files_have_exactly_the_schema_of_the_event_log(tmp_path: Path) -> N
     sends.lines[0].record(0, 0, 0, 0, 1, OK)
     sends.close()
     receives = ReceiveRecorder(tmp_path / "receives", "live", 0, 1, 1)
-    receives.add([Received(b"", 1, 0, NOT_GIVEN, 0, NOT_GIVEN)])
+    receives.add([ReceivedMessage(b"", 1, 0, NOT_GIVEN, 0, NOT_GIVEN)])
     receives.close()
 
     assert pq.read_schema(tmp_path / "sends" / "sends-0000.parquet").equals(SENDS)
@@ -148,7 +148,12 @@ def test_threads_record_at_the_same_time(tmp_path: Path) -> None:
         for sequence in range(20_000):
             error = f"error {sequence % 7}"
             recorder.lines[producer].record(
-                producer, sequence, 0, 0, 1, Done(Outcome.FAIL, error, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+                producer,
+                sequence,
+                0,
+                0,
+                1,
+                SendResult(Outcome.FAIL, error, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN),
             )
 
     threads = [NativeThread(lambda n=number: work(n)) for number in range(4)]  # type: ignore[misc]
@@ -214,8 +219,8 @@ def test_rounding_keeps_two_digits() -> None:
     ]
 
 
-def received(payload: bytes, entry: int, received_ns: int = 5) -> Received:
-    return Received(payload, received_ns, 1, 2, entry, NOT_GIVEN)
+def received(payload: bytes, entry: int, received_ns: int = 5) -> ReceivedMessage:
+    return ReceivedMessage(payload, received_ns, 1, 2, entry, NOT_GIVEN)
 
 
 def test_a_receive_comes_back_with_what_its_message_says(tmp_path: Path) -> None:

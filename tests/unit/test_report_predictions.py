@@ -76,7 +76,7 @@ def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
         {"label": "", "consumed": True, **dict(zip(times, ("4 ms", "5 ms", "5 ms", "6 ms"), strict=True))},
     ]
 
-    assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
+    assert sentence("concurrent-reads", {"system": "Kafka", "cases": found}) == (
         "On Kafka, reading old messages took the p99 of sends from 5 ms to 90 ms and that of end-to-end times from 6 "
         "ms to 91 ms (little memory); from 4 ms to 5 ms and from 5 ms to 6 ms."
     )
@@ -85,6 +85,6 @@ def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
 def test_without_a_consumer_only_sends_are_told() -> None:
     found = [{"label": "", "consumed": False, "send_before": "4 ms", "send_during": "5 ms"}]
 
-    assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
+    assert sentence("concurrent-reads", {"system": "Kafka", "cases": found}) == (
         "On Kafka, reading old messages took the p99 of sends from 4 ms to 5 ms."
     )

@@ -15,7 +15,7 @@ from bench.records.trial import TrialRecord
 from bench.report import other_runs, results, sweep
 from bench.report.sections import guarantees, promise_evidence
 from bench.report.sections.delivery import account
-from bench.report.sections.promise_coverage import Covered, Tried, covered, of_case, unlike
+from bench.report.sections.promise_coverage import Coverage, PromiseTrials, covered, of_case, unlike
 from bench.report.sections.promise_evidence import elsewhere, tables
 from bench.report.table import Table
 from tests.records import trial_record
@@ -58,40 +58,40 @@ def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
         {"name": "killed", "kill": "leader"},
     )
     of_steps = [
-        Tried(promise, those, those)
+        PromiseTrials(promise, those, those)
         for promise in (MEMORY, None)
         for steps in ([waiting], [waiting, killing], [])
         for those in [[trial(faults=steps)]]
     ]
 
-    assert [one.judged for one in of_steps] == 2 * [Covered.OPEN, Covered.WITHIN, Covered.WITHIN]
+    assert [one.judged for one in of_steps] == 2 * [Coverage.OPEN, Coverage.WITHIN, Coverage.WITHIN]
 
 
 @pytest.mark.parametrize(
     ("promise", "broke", "said"),
     [
-        (MEMORY, fault("kill", "bookie-1", healed=None), Covered.WITHIN),
-        (MEMORY, fault("kill", "bookie-1", "bookie-2", healed=None), Covered.BEYOND),
-        (MEMORY, fault("kill", *BOOKIES), Covered.WITHIN),  # all came back with what they had
-        (MEMORY, fault("power-loss", "bookie-1"), Covered.OPEN),  # it is back, and has forgotten
-        (MEMORY, fault("power-loss", "bookie-1", healed=None), Covered.WITHIN),
-        (MEMORY, fault("power-loss", *BOOKIES, "broker-1"), Covered.BEYOND),
-        (DISK, fault("power-loss", *BOOKIES, "broker-1"), Covered.WITHIN),
-        (DISK, fault("power-loss", "bookie-1", "bookie-2", healed=None), Covered.BEYOND),
-        (MEMORY, fault("kill", "broker-1", "broker-2", healed=None), Covered.WITHIN),  # these keep nothing
-        (ALONE, fault("kill", "bookie-1"), Covered.WITHIN),
-        (ALONE, fault("kill", "bookie-1", healed=None), Covered.BEYOND),
-        (ALONE, fault("slow-disk", *BOOKIES, healed=None), Covered.WITHIN),
-        (LATER, fault("kill", "broker-1"), Covered.BEYOND),
-        (LATER, fault("isolate", "broker-1"), Covered.BEYOND),
-        (LATER, fault("slow-disk", "broker-1"), Covered.OPEN),
-        (replace(LATER, power=True), fault("power-loss", "broker-1"), Covered.OPEN),
-        (LATER, fault("kill", "controller-1"), Covered.WITHIN),
-        (NOTHING, fault("kill", "controller-1"), Covered.BEYOND),
+        (MEMORY, fault("kill", "bookie-1", healed=None), Coverage.WITHIN),
+        (MEMORY, fault("kill", "bookie-1", "bookie-2", healed=None), Coverage.BEYOND),
+        (MEMORY, fault("kill", *BOOKIES), Coverage.WITHIN),  # all came back with what they had
+        (MEMORY, fault("power-loss", "bookie-1"), Coverage.OPEN),  # it is back, and has forgotten
+        (MEMORY, fault("power-loss", "bookie-1", healed=None), Coverage.WITHIN),
+        (MEMORY, fault("power-loss", *BOOKIES, "broker-1"), Coverage.BEYOND),
+        (DISK, fault("power-loss", *BOOKIES, "broker-1"), Coverage.WITHIN),
+        (DISK, fault("power-loss", "bookie-1", "bookie-2", healed=None), Coverage.BEYOND),
+        (MEMORY, fault("kill", "broker-1", "broker-2", healed=None), Coverage.WITHIN),  # these keep nothing
+        (ALONE, fault("kill", "bookie-1"), Coverage.WITHIN),
+        (ALONE, fault("kill", "bookie-1", healed=None), Coverage.BEYOND),
+        (ALONE, fault("slow-disk", *BOOKIES, healed=None), Coverage.WITHIN),
+        (LATER, fault("kill", "broker-1"), Coverage.BEYOND),
+        (LATER, fault("isolate", "broker-1"), Coverage.BEYOND),
+        (LATER, fault("slow-disk", "broker-1"), Coverage.OPEN),
+        (replace(LATER, power=True), fault("power-loss", "broker-1"), Coverage.OPEN),
+        (LATER, fault("kill", "controller-1"), Coverage.WITHIN),
+        (NOTHING, fault("kill", "controller-1"), Coverage.BEYOND),
     ],
 )
 def test_what_broke_is_held_against_the_promise(
-    promise: Guarantee, broke: StrikeRecord, said: Covered
+    promise: Guarantee, broke: StrikeRecord, said: Coverage
 ) -> None:
     assert covered(promise, [trial(broke)]) == said
 
@@ -106,7 +106,7 @@ def test_trials_are_told_apart_by_what_really_tried_a_promise() -> None:
     )
     trials = [trial(step, nodes={"bookie": 3}) for step in steps]
 
-    on_disk, in_memory = (Tried(promise, trials, trials) for promise in (DISK, MEMORY))
+    on_disk, in_memory = (PromiseTrials(promise, trials, trials) for promise in (DISK, MEMORY))
 
     assert (on_disk.lost_nodes, on_disk.cut_power) == (1, 1)
     assert (in_memory.lost_nodes, in_memory.cut_power) == (3, 1)
@@ -116,17 +116,17 @@ def test_nodes_that_lost_their_memory_one_after_the_other_are_not_judged() -> No
     """Whether their copies were made again in between nothing tells."""
     one, other = (fault("power-loss", f"bookie-{n}", asked=10 * n, healed=10 * n + 5) for n in (1, 2))
 
-    assert covered(MEMORY, [trial(one, other)]) == Covered.OPEN
-    assert covered(MEMORY, [trial(one, other.model_copy(update={"asked_ns": 12}))]) == Covered.BEYOND
+    assert covered(MEMORY, [trial(one, other)]) == Coverage.OPEN
+    assert covered(MEMORY, [trial(one, other.model_copy(update={"asked_ns": 12}))]) == Coverage.BEYOND
 
 
 def test_a_node_that_a_step_undid_was_not_lost() -> None:
     both = fault("kill", "bookie-1", "bookie-2", healed=None, name="both killed")
 
     for of, expected in (
-        ("both killed", Covered.WITHIN),
-        ("another", Covered.BEYOND),
-        (None, Covered.WITHIN),  # from before that was written down
+        ("both killed", Coverage.WITHIN),
+        ("another", Coverage.BEYOND),
+        (None, Coverage.WITHIN),  # from before that was written down
     ):
         undone = UndoRecord(name="undo 3", of=of, nodes=["bookie-1"], asked_ns=15, effect_ns=16)
         assert covered(MEMORY, [trial(both, undone)]) == expected
@@ -160,9 +160,10 @@ def test_the_most_nodes_that_were_away_at_once_are_counted(broke: list[StrikeRec
 
 def test_trials_that_differ_are_not_judged() -> None:
     assert (
-        covered(ALONE, [trial(fault("kill", "bookie-1", healed=heal)) for heal in (20, None)]) == Covered.OPEN
+        covered(ALONE, [trial(fault("kill", "bookie-1", healed=heal)) for heal in (20, None)])
+        == Coverage.OPEN
     )
-    assert covered(ALONE, []) == Covered.OPEN
+    assert covered(ALONE, []) == Coverage.OPEN
 
 
 def broken(
@@ -396,10 +397,10 @@ def test_what_waits_for_a_replica_is_not_counted_as_a_loss(healed: int | None, w
     promise = Guarantee("broker", nodes=1, spare=0, reads_wait=True)
     killed = trial(fault("kill", "broker-1", healed=healed))
     case = pd.Series({"system": "kafka", "lost": None, "unread": 35, "acked": 900, "rounds": 5})
-    other = other_runs.Other(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
-    one = promise_evidence._Tried(other, case, promise, Tried(promise, [killed], [killed]))
+    other = other_runs.OtherRun(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
+    one = promise_evidence._TestedCase(other, case, promise, PromiseTrials(promise, [killed], [killed]))
 
-    known = promise_evidence.Elsewhere({"kafka": [promise]}, [one], broke=True)
+    known = promise_evidence.PromiseEvidence({"kafka": [promise]}, [one], broke=True)
 
     assert known.evidence("kafka", {promise.survives}) == words
 

@@ -82,7 +82,7 @@ def test_a_report_without_corrections_has_no_section_of_them(report: ReportInput
 
 
 def test_a_section_with_an_empty_list_is_there_and_can_say_so(report: ReportInput) -> None:
-    entry = Section("taken", "What it took", content=lambda _: []).of(report)
+    entry = Section("resources", "What it took", content=lambda _: []).of(report)
 
     assert entry is not None
     assert entry.content == []

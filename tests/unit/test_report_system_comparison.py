@@ -43,7 +43,7 @@ def page(run: Path, *points: dict[str, Any], settings: Sequence[str] = ("level",
 
 def section(page: str) -> str:
     """Return the HTML of `Side by side`."""
-    return page[page.index('<section id="sides">') : page.index('<section id="throughput">')]
+    return page[page.index('<section id="system-comparison">') : page.index('<section id="throughput">')]
 
 
 def beside(run: Path, *points: dict[str, Any], settings: Sequence[str] = ("level",)) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from bench.report.answer import asked_figures
+from bench.report.answer import expectation_figures
 from bench.report.answer.fault_findings import struck
 from bench.report.answer.reserve import reserve
 from bench.report.presentation import Labels
@@ -47,8 +47,8 @@ def test_each_configuration_has_the_medians_of_its_trials() -> None:
 def test_the_table_has_the_times_and_no_second_sentence_does() -> None:
     run = struck(lost_node(EXPECTED), Labels())
 
-    assert [column.head for column in asked_figures.columns(run)] == ["send p99, node away"]
-    assert list(asked_figures.findings(run)) == []
+    assert [column.head for column in expectation_figures.columns(run)] == ["send p99, node away"]
+    assert list(expectation_figures.findings(run)) == []
 
 
 def test_other_scenarios_lead_with_their_outage() -> None:

@@ -8,7 +8,7 @@ import pytest
 from bench.analysis.tables import fields, write_rows
 from bench.columns import FAULT_METRICS, METRICS, READING_METRICS, TABLES, TRANSFER_METRICS
 from bench.columns.page import page
-from bench.durable import replacing_folder
+from bench.durable_files import replacing_folder
 from bench.errors import AnalysisError
 
 

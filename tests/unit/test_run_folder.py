@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import durable
+from bench import durable_files
 from bench.errors import EventLogError
 from bench.model import Verdict
 from bench.records.trial import CaseRecord, LoadRecord, TrialRecord
@@ -86,7 +86,7 @@ def test_a_trial_that_failed_before_it_began_is_stored_all_the_same(tmp_path: Pa
 
 
 def _break_off(file: Path) -> None:
-    with durable.replacing(file) as hidden:
+    with durable_files.replacing(file) as hidden:
         hidden.write_text("half", encoding="utf-8")
         raise OSError("disk full")
 

@@ -16,12 +16,12 @@ from bench.load.payload import encoder
 from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.model import Outcome, Pacing
-from bench.native import NativeThread
+from bench.native_threads import NativeThread
 from bench.pacing import Schedule
-from bench.systems.protocols import Done
+from bench.systems.protocols import SendResult
 
-OK = Done(Outcome.OK, None, 0, -1, 0, -1)
-Callback = Callable[[Done], None]
+OK = SendResult(Outcome.OK, None, 0, -1, 0, -1)
+Callback = Callable[[SendResult], None]
 
 
 class FakeProducer:

@@ -11,7 +11,7 @@ import pytest
 from bench.analysis import case_tables
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.statistics.system_comparison import sides
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.guarantee import Guarantee
 from bench.records.steps import StrikeRecord
 from bench.records.trial import Window
@@ -244,7 +244,7 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
     plan = PlanRecord(format=1, swept=swept, cases=cases)
 
     folder = RunFolder(Path(), ManifestRecord(format=1), plan, records)
-    found = case_tables.both_systems(folder, Found(trials, [], []))
+    found = case_tables.both_systems(folder, MeasuredRows(trials, [], []))
 
     assert found is not None
     assert [point["values"] for point in found["points"]] == [{"acks": "all"}, {"acks": "1"}]
@@ -266,6 +266,6 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
     )
     assert linked.links
     assert (
-        case_tables.both_systems(replace(folder, trials=(linked, *records[1:])), Found(trials, [], []))
+        case_tables.both_systems(replace(folder, trials=(linked, *records[1:])), MeasuredRows(trials, [], []))
         is None
     )

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.model import NANOS, Node
-from bench.systems.scraped import Scrape, Series
-from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched, host
-from bench.telemetry.rhythm import Around, Rhythm
+from bench.systems.server_metrics import Scrape, Series
+from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, WatchedProcesses, host
+from bench.telemetry.rhythm import AroundWindow, Rhythm
 from bench.telemetry.schema import FAILED, MACHINE, SUITE
 from bench.telemetry.scraping import Reader
 
@@ -133,7 +133,7 @@ def test_a_window_is_looked_at_at_its_start_and_before_its_end(length_s: float, 
     ("length_s", "expected"), [(0.2, [-0.6, 0.2]), (20.0, [-0.6, 20.0]), (60.0, [-0.6, 30.0, 60.0])]
 )
 def test_a_look_around_a_window_is_not_in_it(length_s: float, expected: list[float]) -> None:
-    around = Around(30.0, 0.6)
+    around = AroundWindow(30.0, 0.6)
     assert not around.is_due(time.monotonic_ns() + 3600 * NANOS)  # there is no window yet
     start = time.monotonic_ns() + 10 * NANOS
     around.window(start, start + round(length_s * NANOS))
@@ -147,7 +147,7 @@ def test_a_look_around_a_window_is_not_in_it(length_s: float, expected: list[flo
 
 
 def test_a_look_around_a_window_whose_end_is_not_known_stays_to_be_made() -> None:
-    around = Around(30.0, 0.6)
+    around = AroundWindow(30.0, 0.6)
     start = time.monotonic_ns() - NANOS
     around.window(start, None)
 
@@ -182,7 +182,7 @@ def test_a_process_that_has_gone_shows_nothing() -> None:
 
 
 def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) -> None:
-    watched = Watched([], dict, {}, {PRODUCERS: os.getpid(), CONSUMERS: 2**22 + 1}, tmp_path)
+    watched = WatchedProcesses([], dict, {}, {PRODUCERS: os.getpid(), CONSUMERS: 2**22 + 1}, tmp_path)
     file = tmp_path / "telemetry" / "samples.parquet"
     now_ns = time.monotonic_ns()
     told = {
@@ -256,7 +256,7 @@ class Counting(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
+def watched(tmp_path: Path) -> Iterator[WatchedProcesses]:
     """This process as a server that shows a counter, and another server that has no open port."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -264,7 +264,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     thread = Thread(target=server.serve_forever)
     thread.start()
     series = {"requests": (Series("asked_total"),)}
-    yield Watched(
+    yield WatchedProcesses(
         servers=[Node(name, "broker", "", (), Path(), Path(), (), 0) for name in ("broker-1", "broker-2")],
         pids=lambda: {"broker-1": os.getpid()},
         scrapes={
@@ -282,7 +282,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 def await_scrapes(sampler: Sampler, times: int) -> None:
     """Wait until both servers have been asked so often."""
     deadline = time.monotonic() + 60
-    while not all(asked.done() for asked in list(sampler._observer._asked.values())) or times > sum(
+    while not all(asked.done() for asked in list(sampler._observer._answers.values())) or times > sum(
         row[3] in {"requests", FAILED} for row in list(sampler._rows)
     ) // len(sampler._observer._readers):
         assert time.monotonic() < deadline, sampler._rows
@@ -290,7 +290,7 @@ def await_scrapes(sampler: Sampler, times: int) -> None:
 
 
 def test_servers_are_scraped_at_the_windows_start_and_before_its_end(
-    watched: Watched, clock: Clock, tmp_path: Path
+    watched: WatchedProcesses, clock: Clock, tmp_path: Path
 ) -> None:
     told: dict[str, Any] = dict.fromkeys(("at_ns", "open", "loop_lag_ns", "recorder_backlog"), 0)
     window = {"start_ns": 10 * NANOS, "end_ns": 12 * NANOS}
@@ -371,9 +371,9 @@ def slow() -> Iterator[tuple[type[Slow], str]]:
     thread.join()
 
 
-def several(paths: list[str], home: str, folder: Path) -> Watched:
+def several(paths: list[str], home: str, folder: Path) -> WatchedProcesses:
     names = [f"broker-{number}" for number in range(len(paths))]
-    return Watched(
+    return WatchedProcesses(
         servers=[Node(name, "broker", "", (), Path(), Path(), (), 0) for name in names],
         pids=dict,
         scrapes={
@@ -386,7 +386,7 @@ def several(paths: list[str], home: str, folder: Path) -> Watched:
 
 
 def test_servers_that_do_not_change_are_asked_around_the_window_only(
-    watched: Watched, clock: Clock, tmp_path: Path
+    watched: WatchedProcesses, clock: Clock, tmp_path: Path
 ) -> None:
     """Shortly before it, and behind it: once the end has come, or where the load ended sooner than the next look."""
     told: dict[str, Any] = dict.fromkeys(("at_ns", "open", "loop_lag_ns", "recorder_backlog"), 0)
@@ -487,7 +487,7 @@ def test_a_disk_is_busy_for_no_longer_than_its_requests_took(
     assert dict(disk.read())["disk_busy_s"] == pytest.approx(expected_s)
 
 
-def test_what_scrapes_bring_is_counted(watched: Watched) -> None:
+def test_what_scrapes_bring_is_counted(watched: WatchedProcesses) -> None:
     reader = Reader(watched.scrapes["broker-1"])
 
     with httpx.Client(trust_env=False) as http:
@@ -498,7 +498,7 @@ def test_what_scrapes_bring_is_counted(watched: Watched) -> None:
 
 
 def test_a_slice_sampler_keeps_the_looks_of_each_trial_and_slice_apart(
-    watched: Watched, clock: Clock, tmp_path: Path
+    watched: WatchedProcesses, clock: Clock, tmp_path: Path
 ) -> None:
     """Servers are asked where a slice is scraped; what was seen around a neighbour's slice is the neighbour's."""
     slices = ((0, 0, True), (1, 0, True), (0, 1, False))

@@ -14,7 +14,7 @@ import pytest
 from bench.model import NANOS
 from bench.report import results, style
 from bench.report.figures import servers, trial_figure
-from bench.report.figures.servers import TOLD, Told
+from bench.report.figures.servers import SERVER_PANELS, ServerPanel
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -37,8 +37,8 @@ def samples(*rows: tuple[float, str, str, float]) -> pd.DataFrame:
     )
 
 
-def told(metric: str, role: str | None = None) -> Told:
-    return next(one for one in TOLD if one.metric == metric and (role is None or role in one.roles))
+def told(metric: str, role: str | None = None) -> ServerPanel:
+    return next(one for one in SERVER_PANELS if one.metric == metric and (role is None or role in one.roles))
 
 
 def test_a_mean_time_is_that_of_all_nodes_requests_together() -> None:

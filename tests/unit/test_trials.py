@@ -9,10 +9,10 @@ import pytest
 
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.job import _summary
-from bench.analysis.resources.bottleneck import Asked
-from bench.analysis.speed.unsent import Unsent, unsent
+from bench.analysis.resources.bottleneck import TrialSetup
+from bench.analysis.speed.unsent_counts import UnsentCounts, unsent_counts
 from bench.analysis.trials import trial_setup
-from bench.analysis.verdicts.deciding_rows import Found
+from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.records.trial import TrialRecord
 from bench.systems.registry import describe
 
@@ -68,7 +68,7 @@ def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expecte
     timers = {name: getattr(system, name) for name in ("request_timer", "fsync_timer", "fsync_wait")}
     logs = 1 if system.name == "kafka" else None
 
-    assert trial_setup(record(**changed)) == Asked(**{"logs": logs} | timers | expected)
+    assert trial_setup(record(**changed)) == TrialSetup(**{"logs": logs} | timers | expected)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figur
         trials=tuple(record(**changed) for changed in trials),
     )
 
-    assert _summary(folder, Found([], [], []), 0.0)["figure"] == figure
+    assert _summary(folder, MeasuredRows([], [], []), 0.0)["figure"] == figure
 
 
 def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:
@@ -194,34 +194,36 @@ def test_the_rate_that_was_asked_for_is_that_of_the_window() -> None:
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
-        (1200, Unsent(0, 0)),
+        (1200, UnsentCounts(0, 0)),
         (
             1195,
-            Unsent(0, 0),
+            UnsentCounts(0, 0),
         ),  # the last ten were due in the last tenth of a second, and may only have been late
-        (1180, Unsent(10, 10)),
-        (150, Unsent(1040, 990)),  # 50 of those were due in the warm-up
-        (1201, Unsent(0, 0)),
+        (1180, UnsentCounts(10, 10)),
+        (150, UnsentCounts(1040, 990)),  # 50 of those were due in the warm-up
+        (1201, UnsentCounts(0, 0)),
     ],
 )
-def test_what_was_due_and_never_made(sent: int, expected: Unsent) -> None:
-    assert unsent(paced(), {0: sent}) == {0: expected}
+def test_what_was_due_and_never_made(sent: int, expected: UnsentCounts) -> None:
+    assert unsent_counts(paced(), {0: sent}) == {0: expected}
 
 
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
-        (1200, Unsent(0, 0)),
+        (1200, UnsentCounts(0, 0)),
         (
             1000,
-            Unsent(0, 0),
+            UnsentCounts(0, 0),
         ),  # some of them may have been the warm-up's, so that as many are missing, or none
-        (999, Unsent(1, 1)),
-        (300, Unsent(700, 700)),
+        (999, UnsentCounts(1, 1)),
+        (300, UnsentCounts(700, 700)),
     ],
 )
-def test_a_load_of_so_many_messages_that_broke_off_did_not_make_the_rest(sent: int, expected: Unsent) -> None:
-    assert unsent(paced(duration_s=None, messages=1000), {0: sent}) == {0: expected}
+def test_a_load_of_so_many_messages_that_broke_off_did_not_make_the_rest(
+    sent: int, expected: UnsentCounts
+) -> None:
+    assert unsent_counts(paced(duration_s=None, messages=1000), {0: sent}) == {0: expected}
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ def test_a_load_of_so_many_messages_that_broke_off_did_not_make_the_rest(sent: i
     ],
 )
 def test_without_a_schedule_that_ends_nothing_is_due(trial: TrialRecord) -> None:
-    assert unsent(trial, {0: 10}) == {}
+    assert unsent_counts(trial, {0: 10}) == {}
 
 
 def test_a_link_that_stood_narrow_over_the_window_is_known_by_node() -> None:

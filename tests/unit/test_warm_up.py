@@ -70,7 +70,7 @@ def test_cases_that_differ_in_their_disk_only_are_warmed_up_once() -> None:
         for partitions in (1, 2)
     ]
 
-    assert [case.name for case in cluster_warm_up._alike_once(cases)] == ["1 as is", "2 as is"]
+    assert [case.name for case in cluster_warm_up._distinct_cases(cases)] == ["1 as is", "2 as is"]
 
 
 @pytest.mark.parametrize(("cases", "producers", "turn_s"), [(1, 16, 4.0), (8, 8, 0.5), (40, 2, 0.5)])

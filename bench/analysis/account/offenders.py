@@ -93,11 +93,13 @@ def _after_what(verify: DataFrame, accused: DataFrame) -> DataFrame:
 
     In the trials that hold anything twice only: it costs a sort of their rows. Null in the others.
     """
-    twice = F.broadcast(accused.where("kind = 'duplicate'").select("trial").distinct())
+    duplicate_trials = F.broadcast(accused.where("kind = 'duplicate'").select("trial").distinct())
     places = Window.partitionBy(*LANE).orderBy(*POSITION, "received_ns")
     previous = F.lag(F.struct("sequence", *POSITION)).over(places)
-    reads_with_previous = verify.join(twice, "trial", "left_semi").withColumn("previous", previous)
-    return reads_with_previous.unionByName(verify.join(twice, "trial", "left_anti"), allowMissingColumns=True)
+    reads_with_previous = verify.join(duplicate_trials, "trial", "left_semi").withColumn("previous", previous)
+    return reads_with_previous.unionByName(
+        verify.join(duplicate_trials, "trial", "left_anti"), allowMissingColumns=True
+    )
 
 
 def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from bench.analysis.exchange import omb, tidy
+from bench.analysis.exchange import omb, tidy_table
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import check_log
 from bench.analysis.log_validation import recorded
@@ -23,7 +23,7 @@ from bench.errors import AnalysisError
 from bench.records.trial import TrialRecord
 
 _TABLE, _RESULTS = "tidy.csv", "omb"
-_OWN = re.compile(rf"{_TABLE}|{_RESULTS}/({omb.PERIODS}|\d{{4,}}-[^/]*\.json)")
+_EXPORT_FILES = re.compile(rf"{_TABLE}|{_RESULTS}/({omb.PERIODS}|\d{{4,}}-[^/]*\.json)")
 """The files of an export, by their paths."""
 _UNKNOWN = "an unknown run"
 _NAME_MOST = 200
@@ -44,7 +44,7 @@ def export(run: Path, to: Path) -> list[Path]:
     earlier = _earlier(to, run.name)
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     trials = pq.read_table(table).to_pylist()
-    rows = tidy.rows(run.name, manifest, folder.settings, trials)
+    rows = tidy_table.rows(run.name, manifest, folder.settings, trials)
     made = _results(folder, str(manifest.get("scenario") or ""))
     for path in earlier:
         path.unlink()
@@ -60,7 +60,7 @@ def export(run: Path, to: Path) -> list[Path]:
 def _earlier(to: Path, run: str) -> list[Path]:
     """Return the files of an earlier export of the same run. Raises AnalysisError where there is anything else."""
     files = [*(to / _RESULTS).glob("*"), *(path for path in to.glob("*") if path.name != _RESULTS)]
-    foreign = [path.name for path in files if not _OWN.fullmatch(path.relative_to(to).as_posix())]
+    foreign = [path.name for path in files if not _EXPORT_FILES.fullmatch(path.relative_to(to).as_posix())]
     whose = _runs(to / _TABLE)
     if foreign or (files and whose != {run}):
         content = foreign[0] if foreign else f"the export of {', '.join(sorted(whose)) or _UNKNOWN}"

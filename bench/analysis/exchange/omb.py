@@ -42,7 +42,7 @@ _POINTS = {
     "Max": SCALE,
 }
 _NS_PER_US, _NS_PER_MS = 1_000, 1_000_000
-_WHOLE = -1
+_WINDOW = -1
 """The period that stands for the whole window."""
 
 
@@ -93,7 +93,7 @@ def _times(log: EventLog, windows: Windows) -> Times:
     values = values.unionAll(_named(sent, "publishDelayLatency", F.col("sent_ns") - F.col("due_ns")))
     live = live.where(inside(F.col("sent_ns")))
     values = values.unionAll(_named(live, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
-    both_periods = F.explode(F.array("period", F.lit(_WHOLE))).alias("period")
+    both_periods = F.explode(F.array("period", F.lit(_WINDOW))).alias("period")
     values = values.select("trial", both_periods, "measure", "value")
     times_by_key: dict[Key, tuple[float, dict[int, int]]] = {}
     for row in quantiles(values, ["trial", "period", "measure"], CURVE).collect():
@@ -119,9 +119,9 @@ def _counts(log: EventLog, windows: Windows) -> Mapping[int, Mapping[tuple[int, 
     """Count what ended and what was received in each period: sends in their own slice, receives in any."""
     ended = windows.over(log.sends.where("done_ns is not null")).where(inside(F.col("done_ns")))
     live = log.receives.where("stage = 'live'")
-    came = live.join(F.broadcast(windows.frame), "trial").where(inside(F.col("received_ns")))
+    received = live.join(F.broadcast(windows.frame), "trial").where(inside(F.col("received_ns")))
     kinds = ended.select("trial", _period("done_ns"), F.col("outcome").alias("kind")).unionAll(
-        came.select("trial", _period("received_ns"), F.lit("received").alias("kind"))
+        received.select("trial", _period("received_ns"), F.lit("received").alias("kind"))
     )
     counts: dict[int, dict[tuple[int, str], int]] = defaultdict(dict)
     for row in kinds.groupBy("trial", "period", "kind").agg(F.count("*").alias("messages")).collect():
@@ -153,7 +153,7 @@ def result(
         for name in ("Avg", *_POINTS):
             keys = (Key(trial.trial, period, measure) for period in range(cut.number))
             document[f"{measure}{name}"] = [_at(times, key, name) for key in keys]
-        key = Key(trial.trial, _WHOLE, measure)
+        key = Key(trial.trial, _WINDOW, measure)
         head = f"aggregated{measure[0].upper()}{measure[1:]}"
         for name in ("Avg", *_POINTS):
             document[f"{head}{name}"] = _at(times, key, name)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bench import durable
+from bench import durable_files
 from bench.analysis import tables
 from bench.analysis.cases import case_rows
 from bench.analysis.exchange.omb import PERIOD_S, PERIODS
@@ -69,7 +69,7 @@ class _File(BaseModel):
         return None if number is None or self.topics is None else self.topics * number
 
 
-class Imported(NamedTuple):
+class ImportedTrials(NamedTuple):
     """Trials made of result files: their trial.json, and their rows of the table `trials`."""
 
     documents: list[Row]
@@ -84,7 +84,7 @@ def files_in(folder: Path) -> list[Path]:
     return files
 
 
-def read(files: Sequence[Path]) -> Imported:
+def read(files: Sequence[Path]) -> ImportedTrials:
     """Read result files: a trial a file, a case a driver, with what files of that name differ in.
 
     What such files do not tell stays empty: what was lost, settings, versions, the machine, and the pacing (OMB sends
@@ -93,7 +93,7 @@ def read(files: Sequence[Path]) -> Imported:
     results = [read_model(file, _File, _HINT) for file in files]
     lengths = {folder: _lengths(folder / PERIODS) for folder in {file.parent for file in files}}
     rounds = Counter[str]()
-    imported = Imported([], [])
+    imported = ImportedTrials([], [])
     for number, (file, result, case) in enumerate(zip(files, results, _cases(results), strict=True)):
         imported.documents.append(_document(number, rounds[case], case, file, result))
         period_s = lengths[file.parent].get(file.name, float(PERIOD_S))
@@ -122,7 +122,7 @@ def _cases(results: Sequence[_File]) -> Iterator[str]:
         yield " ".join((head, *parts))
 
 
-def write(imported: Imported, run: Path) -> None:
+def write(imported: ImportedTrials, run: Path) -> None:
     """Write results, plan and trial.json below `run`."""
     for document in imported.documents:
         trial = run / "trials" / f"{document['trial']:04d}"
@@ -130,7 +130,7 @@ def write(imported: Imported, run: Path) -> None:
         tables.write_json(trial, "trial", document)
     rounds = 1 + max(document["round"] for document in imported.documents)
     tables.write_json(run, "plan", {"format": 1, "swept": {}, "trials": [], "left_out": [], "rounds": rounds})
-    with durable.replacing_folder(run / "results") as fresh:
+    with durable_files.replacing_folder(run / "results") as fresh:
         trials = [TrialRecord.model_validate(document) for document in imported.documents]
         _write(fresh, trials, imported.rows)
 

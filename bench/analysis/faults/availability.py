@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.faults import copies, served
+from bench.analysis.faults import copies, partition_history
 from bench.analysis.log import EventLog
 from bench.fault_kinds import fault_kind
 from bench.model import HEALING, NANOS, NEVER_NS, NEXT, NO_END, RESTART
@@ -37,7 +37,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Struck:
+class FaultWindow:
     """One fault of a trial: when it was asked for, and when the next one was. What begins after that is the next one's.
 
     All is counted from when it was asked for: an orderly stop takes seconds, and its effect is their end.
@@ -50,7 +50,7 @@ class Struck:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mended:
+class _Repair:
     """What was mended in a trial, how and when; of which fault (its place among the steps) where that only slowed."""
 
     cause: str
@@ -65,7 +65,7 @@ class Availability:
     A fault's key is its trial and its place among the trial's steps. Bins count from when it was asked for.
     """
 
-    struck: Mapping[tuple[int, int], Struck]
+    struck: Mapping[tuple[int, int], FaultWindow]
     figures: Mapping[tuple[int, int], Row]
     acks: Mapping[tuple[int, int], Mapping[int, int]]
     live: Mapping[tuple[int, int], Mapping[int, int]]
@@ -94,19 +94,19 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
         _first_new(received_live, faults, "first_received_ns"),
         _gap(acks, ends, faults, by_number, "ack_gap"),
         _gap(received_live, ends, faults, by_number, "live_gap"),
-        _others_gap(acks, ends, faults, served.unstruck_partitions(broken)),
+        _others_gap(acks, ends, faults, partition_history.unstruck_partitions(broken)),
     ):
         for key, row in effects.items():
             figures[key] |= row
     return Availability(struck, figures, _bins(acks, faults), _bins(received_live, faults))
 
 
-def _struck(trial: TrialRecord) -> Iterator[Struck]:
+def _struck(trial: TrialRecord) -> Iterator[FaultWindow]:
     """Give the faults of a trial that took effect."""
     times = [(number, fault.asked_ns) for number, fault in trial.strikes.items() if fault.took_effect]
     for number, asked_ns in times:
         until_ns = min((later for _, later in times if later > asked_ns), default=NEVER_NS)
-        yield Struck(trial.trial, number, asked_ns, until_ns)
+        yield FaultWindow(trial.trial, number, asked_ns, until_ns)
 
 
 def _first_failed(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
@@ -144,7 +144,7 @@ def _ends(sends: DataFrame) -> DataFrame:
     return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
 
 
-def _mended(trial: TrialRecord) -> Iterator[_Mended]:
+def _repairs(trial: TrialRecord) -> Iterator[_Repair]:
     """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
     slowing = {
         fault.name: number for number, fault in trial.strikes.items() if fault_kind(fault.kind).only_slows
@@ -152,11 +152,11 @@ def _mended(trial: TrialRecord) -> Iterator[_Mended]:
     for step in trial.faults:
         match step:
             case RestartRecord(kind="started"):
-                yield _Mended(RESTART, step.asked_ns)
+                yield _Repair(RESTART, step.asked_ns)
             case UndoRecord():
-                yield _Mended(HEALING, step.asked_ns, slowing.get(step.of or step.name))
+                yield _Repair(HEALING, step.asked_ns, slowing.get(step.of or step.name))
             case StrikeRecord(heal_asked_ns=int(at_ns)):
-                yield _Mended(HEALING, at_ns, slowing.get(step.name))
+                yield _Repair(HEALING, at_ns, slowing.get(step.name))
 
 
 def _gap(
@@ -194,7 +194,7 @@ def _gap(
         (row.trial, row.fault): {
             f"{name}_ns": row.gap.gap_ns,
             f"{name}_served_ns": _served_ns(row.gap, trials[row.trial]),
-            f"{name}_ended": _ended(row.cut or row.gap, row.fault, _mended(trials[row.trial])),
+            f"{name}_ended": _ended(row.cut or row.gap, row.fault, _repairs(trials[row.trial])),
         }
         for row in rows
     }
@@ -230,23 +230,23 @@ def _others_gap(
 def _served_ns(gap: Any, trial: TrialRecord) -> int | None:  # noqa: ANN401 - a row of Spark
     """Tell how much of a gap was left when its partition was seen with a server that came within it, if one did."""
     end_ns = min(gap.at_ns, gap.until_ns)
-    moved_ns = served.moved_ns(trial.history, gap.partition, gap.begun_ns, end_ns)
+    moved_ns = partition_history.moved_ns(trial.history, gap.partition, gap.begun_ns, end_ns)
     return None if moved_ns is None else end_ns - moved_ns
 
 
-def _ended(gap: Any, fault: int, mended: Iterable[_Mended]) -> str | None:  # noqa: ANN401 - a row of Spark
+def _ended(gap: Any, fault: int, repairs: Iterable[_Repair]) -> str | None:  # noqa: ANN401 - a row of Spark
     """Name what may have ended a fault's gap; None where it ended by itself."""
     if gap.at_ns > gap.until_ns:
         return NEXT
-    return NO_END if gap.last else _mended_in((gap.begun_ns, gap.at_ns), mended, fault)
+    return NO_END if gap.last else _repair_in((gap.begun_ns, gap.at_ns), repairs, fault)
 
 
-def _mended_in(span: Span, mended: Iterable[_Mended], fault: int | None) -> str | None:
+def _repair_in(span: Span, repairs: Iterable[_Repair], fault: int | None) -> str | None:
     """Name what was mended within a time without service; of what only slowed something, `fault` itself."""
     within = {
-        mending.cause
-        for mending in mended
-        if span[0] < mending.at_ns < span[1] and mending.slowed_by in {None, fault}
+        repair.cause
+        for repair in repairs
+        if span[0] < repair.at_ns < span[1] and repair.slowed_by in {None, fault}
     }
     return next((cause for cause in (HEALING, RESTART) if cause in within), None)
 
@@ -274,7 +274,7 @@ def fault_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class _Usual:
+class _UsualPeriod:
     """When a rate is as usual: since the first send, or since it was back from a fault; and before that struck."""
 
     since_ns: int
@@ -287,7 +287,7 @@ class _Usual:
 
 
 def _rows(trial: TrialRecord, first_ns: int, fault_availability: Availability) -> Iterator[tuple[int, Row]]:
-    usual = dict.fromkeys(_RATES, _Usual(first_ns))
+    usual = dict.fromkeys(_RATES, _UsualPeriod(first_ns))
     soon = {strike.fault for strike in _struck(trial) if strike.until_ns - strike.asked_ns < NANOS}
     for number, fault in trial.strikes.items():
         usual_spans = {rate: usual_rate.until(fault.asked_ns) for rate, usual_rate in usual.items()}
@@ -295,9 +295,9 @@ def _rows(trial: TrialRecord, first_ns: int, fault_availability: Availability) -
         for rate in _RATES:
             if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
                 since_ns = fault.asked_ns + back_ns if isinstance(back_ns, int) else NEVER_NS
-                usual[rate] = _Usual(since_ns, usual_spans[rate])
+                usual[rate] = _UsualPeriod(since_ns, usual_spans[rate])
             elif number in soon and usual[rate].since_ns <= fault.asked_ns:
-                usual[rate] = _Usual(fault.asked_ns, usual_spans[rate])
+                usual[rate] = _UsualPeriod(fault.asked_ns, usual_spans[rate])
         yield number, row
 
 
@@ -338,7 +338,7 @@ def _stall_ended(trial: TrialRecord, readers: Iterable[ReadRecord], longest: Sta
     """Name what may have ended a reader's longest stall; it has no end where a reader stood when it was given up."""
     if any(step.stood for step in readers):
         return NO_END
-    return _mended_in((longest.from_ns, longest.to_ns), _mended(trial), None)
+    return _repair_in((longest.from_ns, longest.to_ns), _repairs(trial), None)
 
 
 def _gap_ns(row: Row) -> int:

@@ -10,19 +10,21 @@ from bench.records.trial import HistoryRecord
 from bench.systems.layout import PartitionLayout, partition_layout
 
 Changes = Sequence[HistoryRecord]
-Known = Mapping[int, PartitionLayout]
+Layouts = Mapping[int, PartitionLayout]
 Copy = tuple[int, str]
 """A partition, and a node that keeps a copy of it."""
 
 
-class Back(NamedTuple):
+class Restoration(NamedTuple):
     """How long after a fault was asked for every copy was there again, and why: `node back`, `copied`, or "" for 0."""
 
     after_ns: int
     cause: str
 
 
-def back(changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, until_ns: int) -> Back | None:
+def back(
+    changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, until_ns: int
+) -> Restoration | None:
     """Tell when the copies that a fault took away were there again; None if never, or where nothing can be said.
 
     Of whole logs: the copies on the struck nodes while these are away, and those that left the replicas in sync before
@@ -40,20 +42,22 @@ def back(changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, unt
     moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
     keepers = _keepers(states)
     owed: set[Copy] = set()
-    restored: Back | None = None
+    restored: Restoration | None = None
     for now_ns in (asked_ns, *sorted(at_ns for at_ns in moments if at_ns > asked_ns)):
         if now_ns >= until_ns and restored is not None:
             break
         layouts = _at(states, now_ns) or layouts_before
         away = {node for node, at_ns in healed.items() if at_ns is None or at_ns > now_ns}
-        missing = _fallen_behind(layouts_before, layouts) | _kept(away, layouts, keepers)
+        missing = _fallen_behind(layouts_before, layouts) | _copies_away(away, layouts, keepers)
         if now_ns < until_ns:
             owed |= missing
         if owed & missing:
             restored = None
         elif owed and restored is None:
-            restored = Back(now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back")
-    return restored if owed or running else Back(0, "")
+            restored = Restoration(
+                now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back"
+            )
+    return restored if owed or running else Restoration(0, "")
 
 
 class Missing(NamedTuple):
@@ -132,13 +136,13 @@ def _healed(steps: Sequence[StepRecord], fault: StrikeRecord) -> dict[str, int |
     return {node: healed_ns(node, fault, steps) for node in fault.nodes}
 
 
-def _running(states: Sequence[tuple[int, Known]], fault: StrikeRecord) -> bool:
+def _running(states: Sequence[tuple[int, Layouts]], fault: StrikeRecord) -> bool:
     """Whether segments lie on nodes that a fault left running: then layouts do not tell when these were missed."""
     layouts = (partition for _, by_partition in states for partition in by_partition.values())
     return not fault.away and any(layout.segments is not None for layout in layouts)
 
 
-def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
+def _states(changes: Changes) -> Iterator[tuple[int, Layouts]]:
     by_partition: dict[int, PartitionLayout] = {}
     for change in changes:
         layouts = map(partition_layout, change.partitions)
@@ -147,12 +151,12 @@ def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
             yield change.at_ns, by_partition
 
 
-def _at(states: Sequence[tuple[int, Known]], now_ns: int) -> Known | None:
+def _at(states: Sequence[tuple[int, Layouts]], now_ns: int) -> Layouts | None:
     """Return what was known at a time, None before anything was."""
     return next((layouts for at_ns, layouts in reversed(states) if at_ns <= now_ns), None)
 
 
-def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:
+def _keepers(states: Sequence[tuple[int, Layouts]]) -> set[Copy]:
     """Return every replica of a whole log that was ever in sync."""
     return {
         (number, node)
@@ -162,7 +166,7 @@ def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:
     }
 
 
-def _fallen_behind(layouts_before: Known, layouts: Known) -> set[Copy]:
+def _fallen_behind(layouts_before: Layouts, layouts: Layouts) -> set[Copy]:
     """Return the replicas that were in sync and are not."""
     return {
         (number, node)
@@ -172,7 +176,7 @@ def _fallen_behind(layouts_before: Known, layouts: Known) -> set[Copy]:
     }
 
 
-def _kept(away: set[str], layouts: Known, keepers: set[Copy]) -> set[Copy]:
+def _copies_away(away: set[str], layouts: Layouts, keepers: set[Copy]) -> set[Copy]:
     """Return the copies that lie on nodes that are away."""
     replicas = {(number, node) for number, node in keepers if node in away}
     stored = {

@@ -14,12 +14,12 @@ from bench.records.trial import TrialRecord
 Row = dict[str, object]
 
 _START = "start"
-_TAKEN = "bytes_in"
+_BYTES_IN = "bytes_in"
 _PART = 0.5
 """A node has its part from when it takes this share of the mean of all nodes of its role."""
 
 
-class _Taken(NamedTuple):
+class _ByteRate(NamedTuple):
     """The rate at which a node took bytes in between two looks, and when the later look was."""
 
     at_ns: int
@@ -46,7 +46,7 @@ def joined(
     looks_by_trial: dict[int, list[Any]] = {}
     for row in (
         stepped.where(F.col("trial").isin(sorted({trial for trial, _ in asked_ns})))
-        .where((F.col("metric") == _TAKEN) & F.col("grown").isNotNull())
+        .where((F.col("metric") == _BYTES_IN) & F.col("grown").isNotNull())
         .select("trial", "at_ns", "node", "role", "grown", "took_ns")
         .orderBy("at_ns")
         .collect()
@@ -63,7 +63,7 @@ def joined(
 def _row(looks: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
     roles = {row["role"] for row in looks if row["node"] in nodes}
     rates = [
-        _Taken(row["at_ns"], row["node"], row["grown"] / row["took_ns"])
+        _ByteRate(row["at_ns"], row["node"], row["grown"] / row["took_ns"])
         for row in looks
         if row["role"] in roles and row["took_ns"]
     ]
@@ -72,7 +72,7 @@ def _row(looks: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
     return {"share_ns": max(known_ns) - asked_ns if known_ns and len(known_ns) == len(nodes) else None}
 
 
-def _first_ns(rates: Iterable[_Taken], node: str, since_ns: int) -> int | None:
+def _first_ns(rates: Iterable[_ByteRate], node: str, since_ns: int) -> int | None:
     """Return when a node first took its part of the mean of what all had last taken."""
     last: dict[str, float] = {}
     for look in rates:

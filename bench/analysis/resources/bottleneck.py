@@ -18,7 +18,7 @@ NONE, UNKNOWN = "none", "unknown"
 
 _MOST = 0.5
 """What takes more than this share of a send's time is what the next send waits for."""
-_BOTH = 1.5
+_TWO_FSYNCS = 1.5
 """From so many fsyncs a message on, leader and follower sync each of them."""
 _IN_TURN = 1.1
 """Work of one thread after the other keeps as many cores busy as sends are open; so much more is something else."""
@@ -26,9 +26,9 @@ _HIDDEN = 1.1
 """No send waits for fsyncs that take so many times its own time: others acknowledge it, as of a slow node."""
 _OFTEN = 0.25
 """Fsyncs that sends wait for, for `_MOST` of their time, are under way for more than this share of the window."""
-_KEPT = 0.98
+_REACHED_RATE = 0.98
 """An open loop that reached this share of its rate kept its pace."""
-_EACH = {1: "one fsync", 2: "each of two fsyncs in a row that it waits for"}
+_FSYNC_WORDS = {1: "one fsync", 2: "each of two fsyncs in a row that it waits for"}
 _TAKERS = {
     "servers": "servers_cpu",
     "the client": "client_cpu",
@@ -39,8 +39,8 @@ _TAKERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked of a trial, beside what its row tells.
+class TrialSetup:
+    """What a trial was set up to do, beside what its row has.
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
     that `waits` is over when it is acknowledged, so many copies made `in_turn`. Of what the nodes that keep messages
@@ -63,13 +63,13 @@ class Asked:
     broken: bool = False
 
 
-def bottleneck(row: Row, setup: Asked) -> dict[str, str]:
+def bottleneck(row: Row, setup: TrialSetup) -> dict[str, str]:
     """Return `bottleneck` and `bottleneck_evidence` of a trial, from the other columns of its row."""
     verdict, evidence = next(_limits(row, setup))
     return {"bottleneck": verdict, "bottleneck_evidence": evidence}
 
 
-def _limits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
+def _limits(row: Row, setup: TrialSetup) -> Iterator[tuple[str, str]]:
     """Give what may have limited the trial, what is certain before what is likely; the last always comes."""
     if setup.broken:
         yield UNKNOWN, "something was broken while it ran"
@@ -85,7 +85,7 @@ def _limits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
     if _at_least(row, "network_share", BUSY):
         moved = numbers.percent(row["network_share"])
         yield NETWORK, f"a node moved {moved} of what its link carries{_narrowed(setup)}"
-    if setup.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * setup.rate:
+    if setup.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _REACHED_RATE * setup.rate:
         yield NONE, f"the rate asked for was reached; {_cores(row)}"
     if setup.logs is not None and _at_least(row, "flush_share", BUSY * setup.logs):
         share = row["flush_share"] / setup.logs
@@ -110,7 +110,7 @@ def _client(row: Row) -> Iterator[tuple[str, str]]:
         )
 
 
-def _waits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
+def _waits(row: Row, setup: TrialSetup) -> Iterator[tuple[str, str]]:
     """Where nothing is at its limit: what most of a send's time passes in, which the next one waits for."""
     mean_ns, request_ns = row.get("service_mean_ns"), row.get("request_ns")
     if not mean_ns:
@@ -125,7 +125,7 @@ def _waits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
         more = "" if least_ns == most_ns else " or more"
         yield (
             DISK,
-            f"{passed}; {_EACH[_in_a_row(row, setup, least_ns)]} took {numbers.duration(least_ns)}{more}",
+            f"{passed}; {_FSYNC_WORDS[_in_a_row(row, setup, least_ns)]} took {numbers.duration(least_ns)}{more}",
         )
     yield from _few_open(row, setup)
     reach_ns = min(most_ns, _HIDDEN * mean_ns)
@@ -136,7 +136,7 @@ def _waits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
     yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
 
 
-def _few_open(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
+def _few_open(row: Row, setup: TrialSetup) -> Iterator[tuple[str, str]]:
     """Where few sends are open: work on them, one thread after the other, keeps as many cores busy, and no more.
 
     More is work beside them, which is in their way where there are too few cores for both.
@@ -172,21 +172,21 @@ def _fsync_ns(row: Row, timer: Timer) -> tuple[float, float]:
     return counted_ns, max(counted_ns, min(bounds_ns))
 
 
-def _synced(row: Row, setup: Asked, fsync_ns: float) -> bool:
+def _synced(row: Row, setup: TrialSetup, fsync_ns: float) -> bool:
     """Whether fsyncs that take so long are most of a send's time."""
     rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
     waited_ns = _in_a_row(row, setup, fsync_ns) * fsync_ns
     return waited_ns >= _MOST * row["service_mean_ns"] and rate * fsync_ns >= _OFTEN * NANOS
 
 
-def _in_a_row(row: Row, setup: Asked, fsync_ns: float) -> int:
+def _in_a_row(row: Row, setup: TrialSetup, fsync_ns: float) -> int:
     """How many fsyncs a send waits for, one after the other.
 
     Where copies are made one after the other, each node syncs what the one before has synced. A journal whose fsyncs
     follow one another syncs what came meanwhile by the next one: a send waits for the one under way, and for its own.
     """
     if setup.fsync_wait is FsyncWait.EACH_COPY:
-        return 2 if setup.in_turn > 1 and _at_least(row, "flushes_per_message", _BOTH) else 1
+        return 2 if setup.in_turn > 1 and _at_least(row, "flushes_per_message", _TWO_FSYNCS) else 1
     share, counted_ns = row.get("flush_share") or 0.0, row.get("flush_ns")
     return 2 if counted_ns and share * fsync_ns / counted_ns >= BUSY else 1
 
@@ -196,7 +196,7 @@ def _at_least(row: Row, name: str, level: float) -> bool:
     return value is not None and value >= level
 
 
-def _narrowed(setup: Asked) -> str:
+def _narrowed(setup: TrialSetup) -> str:
     return ", which was made narrow" if setup.narrowed else ""
 
 

@@ -14,7 +14,7 @@ from bench.systems.registry import describe
 
 Row = Mapping[str, Any]
 
-_ALONE = 1.1
+_UNBATCHED = 1.1
 """Up to so many messages a request, on average, each goes alone: requests are counted in a few slices only."""
 
 
@@ -109,4 +109,4 @@ def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -
 
 
 def _batch(messages: float) -> float:
-    return 1.0 if messages < _ALONE else messages
+    return 1.0 if messages < _UNBATCHED else messages

@@ -9,13 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.resources.telemetry import MACHINE, NO_SERVERS
 from bench.model import NANOS
-from bench.records.trial import Held, HoldRecord, NodeSizeRecord, TrialRecord
+from bench.records.trial import HoldKey, HoldRecord, NodeSizeRecord, TrialRecord
 from bench.systems.registry import WORKING_ROLES
 
 
 def held_cpu(
-    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[Held, int]
-) -> dict[Held, dict[str, float]]:
+    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[HoldKey, int]
+) -> dict[HoldKey, dict[str, float]]:
     """Return the share of their CPU quota that the nodes of a role used together, by hold: columns of `holds`.
 
     The growth between the looks before and after a hold counts as used from when its load began until its last send had
@@ -33,7 +33,7 @@ def held_cpu(
         .where(F.col("looks") > 1)
         .collect()
     )
-    used: dict[Held, dict[str, float]] = {}
+    used: dict[HoldKey, dict[str, float]] = {}
     for row in rows:
         used.setdefault((row.trial, row.slice), {})[row.node] = row.grown
     return {
@@ -43,16 +43,16 @@ def held_cpu(
     }
 
 
-def _holds(trials: Iterable[TrialRecord]) -> dict[Held, tuple[TrialRecord, HoldRecord]]:
+def _holds(trials: Iterable[TrialRecord]) -> dict[HoldKey, tuple[TrialRecord, HoldRecord]]:
     return {(trial.trial, hold.slice): (trial, hold) for trial in trials for hold in trial.holds or ()}
 
 
-def _load_ns(place: Held, hold: HoldRecord, ends_ns: Mapping[Held, int]) -> int:
+def _load_ns(place: HoldKey, hold: HoldRecord, ends_ns: Mapping[HoldKey, int]) -> int:
     return max(hold.end_ns, ends_ns.get(place, 0)) - hold.begun_ns
 
 
 def held_machine(
-    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[Held, int]
+    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[HoldKey, int]
 ) -> dict[int, float]:
     """Return how busy all cores of the machine were in the holds on which a search's result rests, by trial."""
     held = {place: hold for place, (_, hold) in _holds(trials).items() if hold.confirms}
@@ -62,12 +62,13 @@ def held_machine(
         F.col("trial").isin(sorted({trial for trial, _ in held}))
     )
     cores = {
-        row["trial"]: row["cores"] for row in _each(machine, "cores", F.max("value").alias("cores"), "trial")
+        row["trial"]: row["cores"]
+        for row in _group_rows(machine, "cores", F.max("value").alias("cores"), "trial")
     }
     grown = (F.max("value") - F.min("value")).alias("grown")
     busy: dict[int, float] = {}
     for metric in ("cpu_busy_s", "cpu_steal_s"):
-        for row in _each(machine, metric, grown, "trial", "slice"):
+        for row in _group_rows(machine, metric, grown, "trial", "slice"):
             if (row["trial"], row["slice"]) in held:
                 busy[row["trial"]] = busy.get(row["trial"], 0.0) + row["grown"]
     load_s: dict[int, float] = {}
@@ -78,7 +79,7 @@ def held_machine(
     }
 
 
-def _each(machine: DataFrame, metric: str, figure: Column, *keys: str) -> list[Row]:
+def _group_rows(machine: DataFrame, metric: str, figure: Column, *keys: str) -> list[Row]:
     return machine.where(F.col("metric") == metric).groupBy(*keys).agg(figure).collect()
 
 

@@ -11,7 +11,7 @@ from bench.analysis.window import Windows
 from bench.columns import FOOTPRINT, STORED
 from bench.model import MEMBER, NANOS
 from bench.systems.processing import PROCESSOR
-from bench.systems.scraped import COUNTERS, GAUGES
+from bench.systems.server_metrics import COUNTERS, GAUGES
 
 _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
@@ -21,7 +21,7 @@ it is over, so much later at most. No load comes after it: what they tell then t
 _ROUNDED = 1e-9
 """A sum that a server tells as a mean and a number may be so much smaller than the one before, as a share of it."""
 
-_ASKED = (*COUNTERS, *GAUGES)
+_SERVER_METRICS = (*COUNTERS, *GAUGES)
 
 CLIENTS = ("client", PROCESSOR, MEMBER)
 """Roles of what writes and reads: load processes, and an application between two topics."""
@@ -31,7 +31,7 @@ _MACHINES, _PROCESSES = "cpu_busy_s", "cpu_s"
 """Whoever is the machine, a counter that it is seen for in every look, and one that each process is."""
 
 
-class Used(NamedTuple):
+class NodeFigure(NamedTuple):
     """A figure of one node over a trial's window, or all its slices: a counter's growth per second, a level's mean."""
 
     trial: int
@@ -59,7 +59,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     value, at_ns = F.col("value"), F.col("at_ns")
     grown = F.when(value >= last * (1 - _ROUNDED), F.greatest(value - last, F.lit(0.0))).otherwise(value)
     begun_ns = F.when(F.col("counter"), last_ns).otherwise(at_ns)
-    start_ns, end_ns, is_scraped = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_ASKED)
+    start_ns, end_ns, is_scraped = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_SERVER_METRICS)
     opening = F.when((at_ns >= start_ns - _EARLY_NS) & (at_ns <= start_ns + _AT_ONCE_NS), at_ns)
     from_ns = F.when(is_scraped, F.coalesce(F.max(opening).over(by_metric), start_ns)).otherwise(start_ns)
     late_ns = F.when(is_scraped, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))
@@ -92,7 +92,7 @@ def grown(stepped: DataFrame, metric: str) -> DataFrame:
     return stepped.where((F.col("metric") == metric) & ~F.col("role").isin(*NO_SERVERS))
 
 
-def used(stepped: DataFrame) -> list[Used]:
+def used(stepped: DataFrame) -> list[NodeFigure]:
     """Add up what `steps` gave inside each trial's window, or in all its slices.
 
     A process that lived for a part of it has its growth divided by the whole all the same, which is the time for which
@@ -120,7 +120,7 @@ def used(stepped: DataFrame) -> list[Used]:
         rate = row["grown"] / whole_ns if row["grown"] is not None and whole_ns else None
         value = rate if row["counter"] else row["level"]
         if value is not None:
-            usage.append(Used(trial, node, row["role"], row["metric"], value))
+            usage.append(NodeFigure(trial, node, row["role"], row["metric"], value))
     return usage
 
 

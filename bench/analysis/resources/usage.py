@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from bench.analysis.resources.telemetry import CLIENTS, MACHINE, NO_SERVERS, Used
+from bench.analysis.resources.telemetry import CLIENTS, MACHINE, NO_SERVERS, NodeFigure
 from bench.columns import BROKER_SPREAD, REQUEST_MESSAGES
 from bench.model import NANOS
 from bench.systems.description import Description
@@ -30,7 +30,7 @@ class NodeShares(NamedTuple):
 
 
 def usage(
-    rows: Sequence[Used],
+    rows: Sequence[NodeFigure],
     messages_per_s: float | None,
     bytes_per_s: float | None,
     limits: NodeShares,
@@ -84,7 +84,7 @@ def usage(
     }
 
 
-def use_by_role(rows: Iterable[Used]) -> list[Row]:
+def use_by_role(rows: Iterable[NodeFigure]) -> list[Row]:
     """Return the columns of results/use of one trial: each figure of a role's servers, added up over them."""
     by_role: dict[tuple[str, str], list[float]] = {}
     for row in _servers(rows):
@@ -95,20 +95,20 @@ def use_by_role(rows: Iterable[Used]) -> list[Row]:
     ]
 
 
-def _servers(rows: Iterable[Used]) -> list[Used]:
+def _servers(rows: Iterable[NodeFigure]) -> list[NodeFigure]:
     return [row for row in rows if row.role not in NO_SERVERS]
 
 
-def _sum(rows: Iterable[Used], *metrics: str) -> float | None:
+def _sum(rows: Iterable[NodeFigure], *metrics: str) -> float | None:
     values = [row.value for row in rows if row.metric in metrics]
     return sum(values) if values else None
 
 
-def _most(rows: Iterable[Used], metric: str) -> float | None:
+def _most(rows: Iterable[NodeFigure], metric: str) -> float | None:
     return max((row.value for row in rows if row.metric == metric), default=None)
 
 
-def _spread(front: Iterable[Used]) -> float | None:
+def _spread(front: Iterable[NodeFigure]) -> float | None:
     """Return how far the broker that takes most or least in is from the mean of all, as a share of it."""
     rates = [row.value for row in front if row.metric == "bytes_in"]
     mean = sum(rates) / len(rates) if rates else 0.0
@@ -119,13 +119,15 @@ def _ratio(part: float | None, total: float | None, times: float = 1.0) -> float
     return part / total * times if part is not None and total else None
 
 
-def _busiest_node(servers: Iterable[Used], cores: Mapping[str, float]) -> float | None:
+def _busiest_node(servers: Iterable[NodeFigure], cores: Mapping[str, float]) -> float | None:
     """Return the share of its CPU quota that is used on the node where most is; None without quotas."""
     shares = [row.value / cores[row.node] for row in servers if row.metric == "cpu_s" and row.node in cores]
     return max(shares, default=None)
 
 
-def _busiest_link(servers: Iterable[Used], links: Mapping[str, float], usual: float | None) -> float | None:
+def _busiest_link(
+    servers: Iterable[NodeFigure], links: Mapping[str, float], usual: float | None
+) -> float | None:
     """The share of a link's rate, in one direction, that is used where most is: a link carries both ways at once.
 
     A link may be narrow to some of the others only: where more passed than that, it went to the rest.

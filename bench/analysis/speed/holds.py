@@ -18,7 +18,7 @@ from bench.capacity.hold_log import SAMPLE_NS, HeldSlice, hold_of
 from bench.capacity.judgement import judge
 from bench.capacity.service_level import ServiceLevel, service_level
 from bench.model import NANOS, Outcome
-from bench.records.trial import Held, HoldRecord, TrialRecord
+from bench.records.trial import HoldKey, HoldRecord, TrialRecord
 
 Row = dict[str, Any]
 
@@ -55,7 +55,7 @@ def held_sends(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]
     return sends.join(first_receives, ["trial", "producer", "sequence"], "left")
 
 
-def _held_slices(trials: Iterable[TrialRecord]) -> dict[Held, tuple[HeldSlice, ServiceLevel]]:
+def _held_slices(trials: Iterable[TrialRecord]) -> dict[HoldKey, tuple[HeldSlice, ServiceLevel]]:
     return {
         (trial.trial, record.slice): (held_slice(trial, record), level_of(trial))
         for trial in trials
@@ -63,20 +63,20 @@ def _held_slices(trials: Iterable[TrialRecord]) -> dict[Held, tuple[HeldSlice, S
     }
 
 
-def holds_of(sends: DataFrame | None, trials: Iterable[TrialRecord]) -> dict[Held, Hold]:
+def holds_of(sends: DataFrame | None, trials: Iterable[TrialRecord]) -> dict[HoldKey, Hold]:
     """Count every hold from its sends (`held_sends`)."""
     if sends is None:
         return {}
     kinds = F.filter(F.array(*_counted()), lambda kind: kind["place"].isNotNull())
     rows = sends.select("trial", "slice", F.explode(kinds)).groupBy("trial", "slice", "col").count().collect()
     held = _held_slices(trials)
-    counts: dict[Held, dict[str, dict[int, int]]] = {place: {} for place in held}
+    counts: dict[HoldKey, dict[str, dict[int, int]]] = {place: {} for place in held}
     for row in rows:
         counts[row.trial, row.slice].setdefault(row.col.kind, {})[row.col.place] = row["count"]
     return {place: hold_of(span, counts[place]) for place, (span, _) in held.items()}
 
 
-def hold_times(sends: DataFrame | None, holds: Mapping[Held, Hold]) -> dict[Held, HoldTimes]:
+def hold_times(sends: DataFrame | None, holds: Mapping[HoldKey, Hold]) -> dict[HoldKey, HoldTimes]:
     """Compute the times of what was due in every hold, from when it was due, as columns of the table `holds`.
 
     What failed, what was never sent and what no consumer had took longer than anything else: a quantile that falls
@@ -94,7 +94,7 @@ def hold_times(sends: DataFrame | None, holds: Mapping[Held, Hold]) -> dict[Held
     missing = {place: sum(hold.due) - hold.sent for place, hold in holds.items()}
     if any(missing.values()):
         parts.append(never_made(sends.sparkSession, missing, _TIMED, _PLACE))
-    times: dict[Held, HoldTimes] = {}
+    times: dict[HoldKey, HoldTimes] = {}
     for row in quantiles(reduce(DataFrame.unionAll, parts), [*_PLACE, "measure"], _GRID).collect():
         name = f"{_TIMED[MEASURES[row.measure]]}_{_QUANTILES[row.quantile]}_ns"
         times.setdefault((row.trial, row.slice), {})[name] = row.value
@@ -128,9 +128,9 @@ def _counted() -> list[Column]:
 
 def hold_rows(
     trials: Iterable[TrialRecord],
-    holds: Mapping[Held, Hold],
-    times: Mapping[Held, HoldTimes],
-    cpu: Mapping[Held, Mapping[str, float]],
+    holds: Mapping[HoldKey, Hold],
+    times: Mapping[HoldKey, HoldTimes],
+    cpu: Mapping[HoldKey, Mapping[str, float]],
 ) -> Iterator[Row]:
     """Give the rows of the table `holds`, in the order in which each trial held its rates.
 
@@ -159,7 +159,7 @@ def hold_rows(
             }
 
 
-def capacities(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> dict[int, Capacity]:
+def capacities(trials: Iterable[TrialRecord], holds: Mapping[HoldKey, Hold]) -> dict[int, Capacity]:
     """Return what the search of each trial found, by trial; those without a search are not among them."""
     return {
         trial.trial: Capacity(tuple(steps_of(_holds_made(trial, holds), level_of(trial))))
@@ -168,7 +168,7 @@ def capacities(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> dic
     }
 
 
-def _holds_made(trial: TrialRecord, holds: Mapping[Held, Hold]) -> list[tuple[Hold, bool]]:
+def _holds_made(trial: TrialRecord, holds: Mapping[HoldKey, Hold]) -> list[tuple[Hold, bool]]:
     """Return the holds of a trial in the order run, each with whether it confirms."""
     return [(holds[trial.trial, record.slice], record.confirms) for record in trial.holds or ()]
 

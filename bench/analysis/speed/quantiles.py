@@ -22,8 +22,8 @@ SCALE = 100_000
 _BUCKETS_PER_E = 512
 """Buckets per factor of e: each is 0.2 % wide, about 1,200 over a decade."""
 _LAST_BUCKET = 1 << 30
-_WHOLE = ("count", "known", "mean")
-"""What is told of a group as a whole."""
+_GROUP_FIGURES = ("count", "known", "mean")
+"""The figures of a group as a whole."""
 
 
 Grid: TypeAlias = Sequence[range]
@@ -43,14 +43,14 @@ def quantiles(values: DataFrame, by: Sequence[str], grid: Grid) -> DataFrame:
     distinct = (
         bucketed.join(F.broadcast(targets), place)
         .groupBy(*place, "value")
-        .agg(F.count("*").alias("size"), *[F.max(name).alias(name) for name in ("below", *_WHOLE)])
+        .agg(F.count("*").alias("size"), *[F.max(name).alias(name) for name in ("below", *_GROUP_FIGURES)])
         .withColumn("upto", F.col("below") + F.sum("size").over(Window.partitionBy(*place).orderBy("value")))
     )
     hits = _hits(distinct, grid).select(
-        *by, F.explode(F.sequence("first_hit", "last_hit")).alias("hit"), "value", *_WHOLE
+        *by, F.explode(F.sequence("first_hit", "last_hit")).alias("hit"), "value", *_GROUP_FIGURES
     )
     names = F.array(*[F.lit(quantile) for span in grid for quantile in span])
-    return hits.select(*by, F.element_at(names, F.col("hit")).alias("quantile"), "value", *_WHOLE)
+    return hits.select(*by, F.element_at(names, F.col("hit")).alias("quantile"), "value", *_GROUP_FIGURES)
 
 
 def _bucket(value: Column) -> Column:
@@ -79,7 +79,7 @@ def _histogram(bucketed: DataFrame, by: Sequence[str]) -> DataFrame:
 def _targets(histogram: DataFrame, place: Sequence[str], grid: Grid) -> DataFrame:
     """Keep the buckets in which a wanted rank lies, with the number of values below each."""
     below = F.col("upto") - F.col("size")
-    return _hits(histogram, grid).select(*place, below.alias("below"), *_WHOLE)
+    return _hits(histogram, grid).select(*place, below.alias("below"), *_GROUP_FIGURES)
 
 
 def _hits(rows: DataFrame, grid: Grid) -> DataFrame:

@@ -16,8 +16,8 @@ from bench.records.trial import SliceRecord
 
 OUTCOMES = tuple(outcome.label for outcome in Outcome)
 STAGES = ("live", "verify")
-Told: TypeAlias = tuple[int, str, str | None]
-"""A trial, how sends ended in it, and what the client said to it."""
+ErrorKey: TypeAlias = tuple[int, str, str | None]
+"""A trial, the outcome of sends in it, and the error that the client gave."""
 
 
 class Tally(NamedTuple):
@@ -103,9 +103,9 @@ def sends_by_slice(tallies: Iterable[Tally]) -> Counter[int]:
     return counts
 
 
-def errors(tallies: Sequence[Tally], present: Mapping[Told, int]) -> list[dict[str, object]]:
+def errors(tallies: Sequence[Tally], present: Mapping[ErrorKey, int]) -> list[dict[str, object]]:
     """Give the rows of the table `errors`, with how many are in the log: most frequent first within a trial."""
-    counts: Counter[Told] = Counter()
+    counts: Counter[ErrorKey] = Counter()
     for row in tallies:
         if row.outcome != "ok":
             counts[row.trial, row.outcome, row.error] += row.sends

@@ -13,10 +13,10 @@ from bench.statistics.slice_series import SliceSeries
 
 Row = Mapping[str, Any]
 
-_BOTH = ("service_p50_ns", "service_p99_ns", "e2e_p50_ns")
+_BOTH_LOOPS = ("service_p50_ns", "service_p99_ns", "e2e_p50_ns")
 _CLOSED = ("throughput_msgs_per_s",)
 _OPEN = ("response_p50_ns", "response_p99_ns")
-METRICS = (*_CLOSED, *_BOTH[:2], *_OPEN, _BOTH[2], CAPACITY, CONSUMED)
+METRICS = (*_CLOSED, *_BOTH_LOOPS[:2], *_OPEN, _BOTH_LOOPS[2], CAPACITY, CONSUMED)
 """The figures that have a ratio, in the order of the table; throughput in closed loops, response times in open ones."""
 
 

@@ -14,14 +14,16 @@ import numpy as np
 from bench import numbers
 from bench.analysis.statistics import joint_significance
 from bench.columns import RATES, TIMES
-from bench.model import ENOUGH_TRIALS, Change, Compared, Interval
+from bench.model import ENOUGH_TRIALS, CaseComparison, Change, Interval
 from bench.statistics.interval import LEVEL, timed
 
 Row = Mapping[str, Any]
 Cases = Mapping[tuple[str, str], Sequence[Row]]
 
 
-def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float) -> list[Compared]:
+def compare(
+    first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float
+) -> list[CaseComparison]:
     """Compare two tables `trials` by a column of theirs, in the order of the first; `threshold` is a share (0.05).
 
     A case of the first that the second has no trial of was planned there, or the caller leaves it out.
@@ -62,7 +64,7 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     ]
 
 
-def _direction(case: Compared) -> Change:
+def _direction(case: CaseComparison) -> Change:
     """Whether chance is asked how often it makes a case look so much better, or so much worse."""
     return Change.BETTER if case.change == Change.BETTER else Change.WORSE
 
@@ -92,7 +94,7 @@ def _finite(
     )
 
 
-def _judged(case: Compared, chance: float | None) -> Compared:
+def _judged(case: CaseComparison, chance: float | None) -> CaseComparison:
     rare = bool(case.reason) or (chance is not None and chance <= 1 - LEVEL)
     return replace(case, chance=chance, proven=case.change in {Change.WORSE, Change.BETTER} and rare)
 
@@ -113,18 +115,18 @@ def _values(rows: Iterable[Row], metric: str) -> list[float]:
 def _figure(row: Row, metric: str) -> float | None:
     """Return a trial's figure, infinity for a time among what never came; None where it has none with ratios."""
     value = timed(row, metric)
-    return float(value) if value is not None and _known(value) else None
+    return float(value) if value is not None and _is_comparable(value) else None
 
 
 def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     """Say why the second run's valid trials of a case are worse, whatever their figures; empty where they are not."""
     if first and not second:
         return "no valid trial"
-    lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
-    all_read = all(_known(row.get("lost")) for row in first)
+    lost = [sum(row["lost"] for row in rows if _is_comparable(row.get("lost"))) for rows in (first, second)]
+    all_read = all(_is_comparable(row.get("lost")) for row in first)
     if first and all_read and lost[1] and not lost[0]:
         return f"lost {lost[1]:,.0f}"
-    all_read = all_read and all(_known(row.get("lost")) for row in second)
+    all_read = all_read and all(_is_comparable(row.get("lost")) for row in second)
     if all_read and _more(
         *([row["lost"] / row["acked"] for row in rows if row.get("acked")] for rows in (first, second))
     ):
@@ -157,26 +159,26 @@ def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:
     return f"no {metric.removesuffix('_ns')} in {without[1]} of {len(second)} trials: so many messages never came"
 
 
-def _known(value: float | None) -> bool:
+def _is_comparable(value: float | None) -> bool:
     """Whether there is a value that has ratios to others: zero has, a time below zero (by two clocks) has not."""
     return value is not None and value == value and value >= 0  # noqa: PLR0124 - a table's null may be NaN
 
 
 def _compared(
     key: tuple[str, str], first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float
-) -> Compared:
+) -> CaseComparison:
     first_values, second_values = _values(first, metric), _values(second, metric)
     counts, reason = (
         (len(first_values), len(second_values)),
         _fell(first, second) or _endless(first, second, metric),
     )
     if not first_values or not second_values:
-        return Compared(
+        return CaseComparison(
             *key, counts, None, None, None, Change.WORSE if reason else Change.INCONCLUSIVE, reason
         )
     ratio, interval = shift(first_values, second_values)
     change = Change.WORSE if reason else _change(ratio, interval, threshold, more_is_better=metric in RATES)
-    return Compared(
+    return CaseComparison(
         *key,
         counts,
         (statistics.median(first_values), statistics.median(second_values)),

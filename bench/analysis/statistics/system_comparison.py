@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.guarantee import Guarantee
-from bench.model import ENOUGH_TRIALS, crowded
+from bench.model import ENOUGH_TRIALS, has_other_work
 from bench.statistics.interval import by_round, level, paired, values_by_case
 from bench.statistics.round_ratios import Groups, RoundRatios
 from bench.statistics.slice_series import SliceSeries
@@ -51,7 +51,9 @@ def sides(  # noqa: PLR0913, PLR0917 - what was measured, and what is known of e
     figures = _Figures(trials, clusters, slices)
     if matched:
         points = list(_matched(trials, swept, promises, copies, figures))
-        settings = [name for name in settings if name in second_settings] + [_chosen(name) for name in swept]
+        settings = [name for name in settings if name in second_settings] + [
+            _settings_column(name) for name in swept
+        ]
     else:
         first_points, second_points = (_points(trials, system, settings) for system in (first, second))
         points = [
@@ -85,7 +87,7 @@ def _point(
         "values": values,
         "cases": cases,
         **_promised([promises.get(case) for case in cases]),
-        "crowded": sum(crowded(row.get("other_cpu")) for rows in compared for row in rows),
+        "crowded": sum(has_other_work(row.get("other_cpu")) for rows in compared for row in rows),
         **{
             metric: {
                 **dict(
@@ -152,7 +154,7 @@ def _matched(
                     for candidates in promising
                 )
                 chosen_keys = {
-                    _chosen(system): " ".join(
+                    _settings_column(system): " ".join(
                         f"{name}={rows[0][name]}" for name in names if name not in shared
                     )
                     for (system, names), rows in zip(swept.items(), (first_case, second_case), strict=True)
@@ -171,7 +173,7 @@ def _distinct(promises: Iterable[Guarantee | None]) -> list[Guarantee]:
     return distinct
 
 
-def _chosen(system: str) -> str:
+def _settings_column(system: str) -> str:
     return f"{system_title(system)} settings"
 
 

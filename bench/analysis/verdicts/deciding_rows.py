@@ -27,8 +27,8 @@ _BOUNDS = ("at_most", "at_least", "once_at_least")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found of a run: rows of `trials` in the run's order, `faults`, and of other tables by their names."""
+class MeasuredRows:
+    """The rows of a run: of `trials` in the run's order, `faults`, and of other tables by their names."""
 
     trials: Sequence[Row]
     faults: Sequence[Row]
@@ -39,7 +39,7 @@ class Found:
 
 
 def expectation_rows(
-    expectation: Row, trials: Iterable[TrialRecord], measured_rows: Found
+    expectation: Row, trials: Iterable[TrialRecord], measured_rows: MeasuredRows
 ) -> list[dict[str, Any]]:
     """Give each trial's row the settings that are not swept, and the value of a metric that is no column of it.
 
@@ -82,7 +82,9 @@ def never_run(folder: RunFolder) -> list[dict[str, Any]]:
     ]
 
 
-def _beside(expectation: Row, trial: TrialRecord, trial_row: Row, measured_rows: Found) -> dict[str, Any]:
+def _beside(
+    expectation: Row, trial: TrialRecord, trial_row: Row, measured_rows: MeasuredRows
+) -> dict[str, Any]:
     metric = expectation["metric"]
     if metric == ERRORS:
         trial_rows = [row for row in measured_rows.errors if row["trial"] == trial.trial]
@@ -112,7 +114,7 @@ def _beside(expectation: Row, trial: TrialRecord, trial_row: Row, measured_rows:
     return {metric: None} if _cut_short(expectation, [trial_row]) else {}
 
 
-def _of_step(expectation: Row, measured_rows: Found) -> list[Row] | None:
+def _of_step(expectation: Row, measured_rows: MeasuredRows) -> list[Row] | None:
     """Return the rows of the one step that read, or moved messages, of which is spoken; None where it is of none."""
     for key, rows in (("reading", measured_rows.readings), ("transfer", measured_rows.transfers)):
         if expectation.get(key) is not None:

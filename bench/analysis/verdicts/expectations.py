@@ -19,7 +19,7 @@ from bench.analysis.verdicts.comparisons import (
     refuted,
 )
 from bench.columns import COUNTERS, FOOTPRINT, KEYED, MEMBERS, READING_METRICS, SEGMENTS, STORED
-from bench.model import ENOUGH_TRIALS, ERRORS, crowded, text, texts
+from bench.model import ENOUGH_TRIALS, ERRORS, has_other_work, text, texts
 from bench.statistics.interval import timed
 
 Row = Mapping[str, Any]
@@ -37,7 +37,7 @@ _RARE = 0.2
 """What can happen is taken to come in one trial of five at least: the least that five runs of a source can show."""
 _TO_DENY = math.ceil(math.log(CHANCE) / math.log(1 - _RARE))
 """In so many trials something so rare would come, but for once in twenty such experiments."""
-_CROWDED = "crowded"
+_DISTURBED = "disturbed"
 _COUNTED = (
     "moves",
     "reader_short_entries",
@@ -57,9 +57,9 @@ def judge(
     """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones.
 
     With a `basis` cases are compared by intervals over rounds; without, as something was broken, by how many rounds
-    agree. A trial that other work crowded says nothing of rates and times.
+    agree. A trial that other work disturbed says nothing of rates and times.
     """
-    judged_rows = [{**row, "verdict": _CROWDED} if _crowded(row, expectation) else row for row in rows]
+    judged_rows = [{**row, "verdict": _DISTURBED} if _is_disturbed(row, expectation) else row for row in rows]
     effect = expectation.get("smallest_effect") or (basis.smallest_effect if basis else SMALLEST_EFFECT)
     claim = Claim(expectation, judged_rows, settings, effect, basis)
     comparisons = list(claim.comparisons())
@@ -89,7 +89,7 @@ def _system(expectation: Row) -> str | None:
     return sides[0]["system"] if len({side["system"] for side in sides}) == 1 else None
 
 
-def _crowded(row: Row, expectation: Row) -> bool:
+def _is_disturbed(row: Row, expectation: Row) -> bool:
     """Whether a valid trial that an expectation on rates or times speaks of shared the cores with other work."""
     sides = [side for side in (expectation.get("ratio") or {}).values() if isinstance(side, Mapping)]
     counted = {*COUNTERS, ERRORS, *_COUNTED}
@@ -97,19 +97,21 @@ def _crowded(row: Row, expectation: Row) -> bool:
     return (
         bool(metrics - counted)
         and _counts(row)
-        and any(_meant(row, side) for side in sides or [expectation])
-        and crowded(row.get("other_cpu"))
+        and any(_matches(row, side) for side in sides or [expectation])
+        and has_other_work(row.get("other_cpu"))
     )
 
 
 def _without(rows: Sequence[Row]) -> str:
-    crowded_count = sum(row["verdict"] == _CROWDED for row in rows)
+    disturbed_count = sum(row["verdict"] == _DISTURBED for row in rows)
     return (
-        f"; without {numbers.plural(crowded_count, 'trial')} disturbed by other work" if crowded_count else ""
+        f"; without {numbers.plural(disturbed_count, 'trial')} disturbed by other work"
+        if disturbed_count
+        else ""
     )
 
 
-def _meant(row: Row, side: Row) -> bool:
+def _matches(row: Row, side: Row) -> bool:
     """Whether a trial is of the system and the settings (`where`) that an expectation or one of its sides names."""
     conditions: Mapping[str, Any] = side.get("where") or {}
     return row["system"] == side["system"] and all(
@@ -141,7 +143,7 @@ class Claim:
     def comparisons(self) -> Iterator[Comparison]:
         """Give every comparison that the claim takes."""
         expectation, metric = self._expectation, self._metric
-        rows = [row for row in self._rows if expectation.get("ratio") or _meant(row, expectation)]
+        rows = [row for row in self._rows if expectation.get("ratio") or _matches(row, expectation)]
         about = _about(expectation)
         if expectation.get("ratio"):
             yield from self._ratios(expectation["ratio"])
@@ -171,7 +173,7 @@ class Claim:
 
     def _ratios(self, ratio: Row) -> Iterator[Comparison]:
         """Compare every case of one side with every case of the other."""
-        of, to = (_cases(row for row in self._rows if _meant(row, ratio[end])) for end in ("of", "to"))
+        of, to = (_cases(row for row in self._rows if _matches(row, ratio[end])) for end in ("of", "to"))
         low, high = ratio.get("at_least"), ratio.get("at_most")
         bounds = " and ".join(
             f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None

@@ -16,7 +16,7 @@ from bench.analysis.resources.costs import cost_rows
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
 from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.comparisons import Basis
-from bench.analysis.verdicts.deciding_rows import Found, expectation_rows, never_run
+from bench.analysis.verdicts.deciding_rows import MeasuredRows, expectation_rows, never_run
 from bench.analysis.verdicts.expectations import judge
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
 from bench.statistics.slice_series import slice_series
@@ -24,7 +24,7 @@ from bench.statistics.slice_series import slice_series
 Row = dict[str, Any]
 
 
-def judgements(folder: RunFolder, measured_rows: Found, looks: int | None = None) -> list[Row]:
+def judgements(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None = None) -> list[Row]:
     """Judge every expectation of a run, as results/expectations.json has them.
 
     `looks` is how often the run was evaluated to decide whether to go on, this time included; None: what the manifest
@@ -43,7 +43,7 @@ def judgements(folder: RunFolder, measured_rows: Found, looks: int | None = None
     ]
 
 
-def _basis(folder: RunFolder, measured_rows: Found, looks: int | None) -> Basis:
+def _basis(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None) -> Basis:
     manifest = folder.manifest
     return Basis(
         clusters(folder.trials),
@@ -53,7 +53,7 @@ def _basis(folder: RunFolder, measured_rows: Found, looks: int | None) -> Basis:
     )
 
 
-def ratios(folder: RunFolder, measured_rows: Found) -> list[Row]:
+def ratios(folder: RunFolder, measured_rows: MeasuredRows) -> list[Row]:
     """Return the rows of the table `ratios`; none for a run in which something was broken."""
     if folder.broken:
         return []
@@ -61,7 +61,7 @@ def ratios(folder: RunFolder, measured_rows: Found) -> list[Row]:
     return ratio_rows(measured_rows.trials, folder.manifest.baseline, clusters(folder.trials), slices)
 
 
-def write(results: Path, folder: RunFolder, measured_rows: Found) -> Row | None:
+def write(results: Path, folder: RunFolder, measured_rows: MeasuredRows) -> Row | None:
     """Write <results>/expectations.json and the table `ratios`; return what results/summary.json says is undecided.
 
     None for a run in which something was broken.
@@ -95,7 +95,7 @@ def rederive(run: Path) -> None:
     """
     results, folder = run / "results", read_folder(run)
     names = ("trials", "faults", "errors", "slices", "readings", "transfers")
-    measured_rows = Found(*(_rows(results / f"{name}.parquet") for name in names))
+    measured_rows = MeasuredRows(*(_rows(results / f"{name}.parquet") for name in names))
     undecided = write(results, folder, measured_rows)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     off = [] if folder.broken else rounds_apart(measured_rows.trials)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from bench.backends.abilities import Delayable, Reachable
-from bench.backends.delayed_node import DelayedNode, Held, Link, why_no_queue
+from bench.backends.delayed_node import DelayedNode, HeldPackets, Link, why_no_queue
 from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, listed, strike_each
 from bench.faults.packet_faults import CLIENT, Peers, nodes_among, passing
 from bench.model import NANOS, Node
@@ -72,7 +72,7 @@ class SlowNetwork(Fault):
         peers = Peers.of(place, nodes, peers_, as_group=False)
         link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
         delayed: dict[str, DelayedNode] = {}
-        held: dict[str, dict[str, Held]] = {}
+        held: dict[str, dict[str, HeldPackets]] = {}
 
         def slow(node: Node) -> None:
             ways = peers.sources[node.name], peers.targets[node.name]
@@ -95,7 +95,7 @@ class SlowNetwork(Fault):
             doubts = {name: _doubt(link, directions) for name, directions in used.items()}
             sentences = " ".join(f"{name}: {doubt}." for name, doubt in doubts.items() if doubt)
             spare = f" Never full for long enough to show it: {', '.join(idle)}." if idle else ""
-            return Unproven(sentences) if sentences else f"{_told(link, used)}{spare}"
+            return Unproven(sentences) if sentences else f"{_delay_sentence(link, used)}{spare}"
 
         strike_each(nodes, slow, end)
 
@@ -111,7 +111,7 @@ class SlowNetwork(Fault):
         return ", ".join(filter(None, parts))
 
 
-def _never_full(link: Link, held: Mapping[str, Mapping[str, Held]]) -> list[str]:
+def _never_full(link: Link, held: Mapping[str, Mapping[str, HeldPackets]]) -> list[str]:
     """Name the nodes on whose link nothing had to wait for long: narrow is all it is, and another one's shows that."""
     if link.delay_s or link.jitter_s:
         return []
@@ -119,12 +119,12 @@ def _never_full(link: Link, held: Mapping[str, Mapping[str, Held]]) -> list[str]
     return idle if len(idle) < len(held) else []
 
 
-def _doubt(link: Link, held: Mapping[str, Held]) -> str | None:
+def _doubt(link: Link, held: Mapping[str, HeldPackets]) -> str | None:
     """Say why the packets of one node, by direction, do not show such a link; None where they do."""
     return _why_no_delay(link, held) or (_why_no_rate(link, held) if link.bytes_per_s else None)
 
 
-def _why_no_delay(link: Link, held: Mapping[str, Held]) -> str | None:
+def _why_no_delay(link: Link, held: Mapping[str, HeldPackets]) -> str | None:
     enough = _ENOUGH_WITH_JITTER if link.jitter_s else 1
     medians = [direction.delayed_p50_ns / NANOS for direction in held.values() if direction.packets >= enough]
     if not medians:
@@ -138,7 +138,7 @@ def _why_no_delay(link: Link, held: Mapping[str, Held]) -> str | None:
     return f"the median was {wrong * 1000:.2f} ms, not {least_s * 1000:g} to {most_s * 1000:g} ms"
 
 
-def _why_no_rate(link: Link, held: Mapping[str, Held]) -> str | None:
+def _why_no_rate(link: Link, held: Mapping[str, HeldPackets]) -> str | None:
     rates = _rates(link, held)
     if not rates:
         enough = _ENOUGH_S * link.bytes_per_s
@@ -150,7 +150,7 @@ def _why_no_rate(link: Link, held: Mapping[str, Held]) -> str | None:
     return f"{_mbit(wrong)} passed while packets waited, not {_mbit(low)} to {_mbit(high)}"
 
 
-def _rates(link: Link, held: Mapping[str, Held]) -> list[float]:
+def _rates(link: Link, held: Mapping[str, HeldPackets]) -> list[float]:
     """Return what passed a second in each direction in which packets waited for each other for long enough."""
     return [
         _bytes_per_s(direction)
@@ -159,7 +159,7 @@ def _rates(link: Link, held: Mapping[str, Held]) -> list[float]:
     ]
 
 
-def _bytes_per_s(held: Held) -> float:
+def _bytes_per_s(held: HeldPackets) -> float:
     """Return what passed while packets waited for each other."""
     return held.busy_bytes / max(1, held.busy_ns) * NANOS
 
@@ -168,7 +168,7 @@ def _mbit(bytes_per_s: float) -> str:
     return f"{bytes_per_s * 8 / 1e6:.3g} Mbit/s"
 
 
-def _told(link: Link, held: Mapping[str, Mapping[str, Held]]) -> str:
+def _delay_sentence(link: Link, held: Mapping[str, Mapping[str, HeldPackets]]) -> str:
     """Say what was measured of the packets held; there are some of each node."""
     all_of_them = [
         direction for directions in held.values() for direction in directions.values() if direction.packets

@@ -91,7 +91,7 @@ def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Fin
         "change": declared.change,
         "system": system_title(declared.system),
         "measure": measure,
-        "what": words(declared.metric),
+        "metric": words(declared.metric),
         "outcome": outcome,
         "effect": effect.upward.slots,
         "smallest": cases.smallest_words,
@@ -153,7 +153,7 @@ def _spreads(cases: Configurations, metric: str) -> Iterator[Finding]:
         slots = {
             "system": part.title,
             "measure": measure,
-            "what": words(metric),
+            "metric": words(metric),
             "count": len(ordered),
             "fastest": cases.label(ordered[0]),
             "slowest": cases.label(ordered[-1]) if len(ordered) > 1 else "",

@@ -13,7 +13,7 @@ from bench.report.answer.configurations import Configurations
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 
-_SECTION = "claimed"
+_SECTION = "expectation-figures"
 
 
 def findings(cases: Configurations) -> Iterator[Finding]:
@@ -26,7 +26,7 @@ def findings(cases: Configurations) -> Iterator[Finding]:
     for part in cases.parts:
         if slots := [slot for case in part.cases["case"] if (slot := _slot(cases, part, str(case), timed))]:
             yield Finding(
-                sentence("concurrent-reads", {"system": part.title, "found": slots}), anchor=_SECTION
+                sentence("concurrent-reads", {"system": part.title, "cases": slots}), anchor=_SECTION
             )
 
 

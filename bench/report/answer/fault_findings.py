@@ -33,7 +33,7 @@ _SAME_NS, _SAME_RATIO = 1e9, 1.25
 
 
 @dataclass(frozen=True)
-class Struck:
+class FaultRun:
     """A run in which something broke: the outcome of each case, system by system."""
 
     results: Results
@@ -93,19 +93,19 @@ class Struck:
         ]
 
 
-def struck(results: Results, labels: Labels) -> Struck:
+def struck(results: Results, labels: Labels) -> FaultRun:
     """Return the outcomes of a run."""
     parts = sweep.parts(results)
-    return Struck(results, labels, parts, [fault_outcome.outcomes(results, part, labels) for part in parts])
+    return FaultRun(results, labels, parts, [fault_outcome.outcomes(results, part, labels) for part in parts])
 
 
-def findings(run: Struck) -> tuple[Finding, ...]:
+def findings(run: FaultRun) -> tuple[Finding, ...]:
     """Return the findings, the most important first: at most four, of at most 132 words together."""
     if not run.case_outcomes:
         return (Finding(sentence("no-valid-trial"), decided=False, anchor="left-out"),)
     shown: list[Finding] = []
     count = 0
-    for finding in _every(run):
+    for finding in _all_findings(run):
         count += len(finding.full_text.split())
         if len(shown) == MOST_FINDINGS or (shown and count > _MOST_WORDS):
             break
@@ -113,7 +113,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
     return tuple(shown)
 
 
-def _every(run: Struck) -> Iterator[Finding]:
+def _all_findings(run: FaultRun) -> Iterator[Finding]:
     fates = run.grouped(lambda first, second: first.fate == second.fate)
     survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
     lost, unread = (
@@ -144,7 +144,7 @@ def _every(run: Struck) -> Iterator[Finding]:
         yield _finding(run, "fault-repeats", repeat_slots, "delivery")
 
 
-def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
+def _losses(run: FaultRun, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
     """State who lost messages and who did not, then how many; in one sentence where all did alike.
 
     `lost` has one outcome a system: that of all of its configurations that lost any.
@@ -157,7 +157,7 @@ def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, 
     return replace(headline, detail=sentence("fault-loss", {"losses": by_system}))
 
 
-def _finding(run: Struck, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
+def _finding(run: FaultRun, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
     return Finding(sentence(kind, slots), decided=run.decided, anchor=anchor)
 
 
@@ -165,7 +165,7 @@ def _subject(outcome: Outcome) -> dict[str, Any]:
     return {"system": outcome.title, "label": outcome.label}
 
 
-def _loss(run: Struck, outcome: Outcome) -> dict[str, Any]:
+def _loss(run: FaultRun, outcome: Outcome) -> dict[str, Any]:
     loss = outcome.loss
     if loss is None:  # an outcome without a known loss is no one that lost messages
         raise ValueError(outcome.cases)
@@ -180,7 +180,7 @@ def _loss(run: Struck, outcome: Outcome) -> dict[str, Any]:
         "trials": len(loss.counts),
         "event": fault_kind(loss.kind).event if loss.kind else run.event,
         "several": run.several(loss.kind),
-        "scripted": loss.scripted and (loss.span is Span.BEFORE or left_ns is not None),
+        "scripted": loss.scripted and (loss.span is Span.BEFORE_FAULT or left_ns is not None),
         "script": words.time(left_ns) if left_ns is not None else "",
         "start": words.time(-loss.low_ns) if _begins_before(loss) else "",
         "end": words.time(loss.high_ns) if loss.high_ns else "",
@@ -198,7 +198,7 @@ def _unread(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _outages(run: Struck, *, safe: bool) -> Iterator[Finding]:
+def _outages(run: FaultRun, *, safe: bool) -> Iterator[Finding]:
     """Give the times without writes, and without reads where these differ."""
     written = run.grouped(lambda first, second: case_groups.same_outage(first.writes, second.writes))
     together = run.reads_like_writes
@@ -208,7 +208,7 @@ def _outages(run: Struck, *, safe: bool) -> Iterator[Finding]:
         yield _outage(run, _other_reads(run), "reads", together=False, safe=False)
 
 
-def _other_reads(run: Struck) -> list[Outcome]:
+def _other_reads(run: FaultRun) -> list[Outcome]:
     """Return the outcomes in which reads stopped for another time than writes."""
     groups = run.grouped(
         lambda first, second: (
@@ -227,7 +227,7 @@ def _same_reads(outcome: Outcome) -> bool:
 
 
 def _outage(
-    run: Struck, outcomes: Sequence[Outcome], operation: str, *, together: bool, safe: bool
+    run: FaultRun, outcomes: Sequence[Outcome], operation: str, *, together: bool, safe: bool
 ) -> Finding:
     partitions = (
         trial.case.configuration.get("partitions") or 1 for trial in run.results.trial_records.values()
@@ -236,7 +236,7 @@ def _outage(
         "safe": safe,
         "some": operation == "reads"
         and any(outcome.reads and _same_reads(outcome) for outcome in run.case_outcomes),
-        "what": "writes and reads" if together else operation,
+        "operations": "writes and reads" if together else operation,
         "partition": any(count != 1 for count in partitions),
         "settings": list(_settings(run, outcomes, operation, together=together)),
     }
@@ -244,7 +244,7 @@ def _outage(
 
 
 def _settings(
-    run: Struck, outcomes: Sequence[Outcome], operation: str, *, together: bool
+    run: FaultRun, outcomes: Sequence[Outcome], operation: str, *, together: bool
 ) -> Iterator[dict[str, Any]]:
     """Give outages of both systems together where their configurations have the same label.
 
@@ -269,7 +269,7 @@ def _shown(outcome: Outcome, operation: str, *, together: bool) -> Outage | None
     return outcome.writes if operation == "writes" else outcome.reads
 
 
-def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) -> dict[str, Any]:
+def _outage_slots(run: FaultRun, outcome: Outcome, outage: Outage, *, label: str) -> dict[str, Any]:
     strikes = sorted(outage.strikes_ns)
     apart = len(strikes) > 2 and strikes[-1] > _OUTLIER * strikes[-2]
     usual_strikes = strikes[:-1] if apart else strikes
@@ -283,7 +283,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "event": run.event,
         "length": run.length,
         "worst": words.time(strikes[-1]) if apart else "",
-        "others": words.times(usual_strikes[0], usual_strikes[-1]) if usual_strikes else "",
+        "usual": words.times(usual_strikes[0], usual_strikes[-1]) if usual_strikes else "",
         "script": words.time(outage.script_ns) if outage.script_ns is not None else "",
         "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
         "set_aside": outage.aside,

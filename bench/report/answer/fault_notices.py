@@ -10,7 +10,7 @@ from bench.model import ENOUGH_TRIALS, NANOS
 from bench.report import fault_words as words
 from bench.report import other_runs
 from bench.report.answer import guarantees
-from bench.report.answer.fault_findings import FEW, Struck
+from bench.report.answer.fault_findings import FEW, FaultRun
 from bench.report.answer.notices import most_important, uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
@@ -21,16 +21,16 @@ _LEAST_CARRIED = 0.9
 """A configuration that acknowledged a smaller share of what was due, before anything broke, did not carry its load."""
 
 
-def notices(run: Struck, note: str) -> tuple[str, ...]:
+def notices(run: FaultRun, note: str) -> tuple[str, ...]:
     """Return what changes the conclusion, at most three, then how many more there are.
 
     A scenario's own `note` takes the place of what the script decides.
     """
     first = [note] if note else [*_few_trials(run), *_scripted_losses(run)]
-    return most_important([*first, *_every(run)])
+    return most_important([*first, *_all_notices(run)])
 
 
-def _every(run: Struck) -> Iterator[str]:
+def _all_notices(run: FaultRun) -> Iterator[str]:
     results = run.results
     yield from _overloaded(run)
     yield from _without_idempotence(run)
@@ -42,7 +42,7 @@ def _every(run: Struck) -> Iterator[str]:
         yield sentence("notice-quick", {"sliced": results.sliced})
 
 
-def _overloaded(run: Struck) -> Iterator[str]:
+def _overloaded(run: FaultRun) -> Iterator[str]:
     """Where a configuration acknowledged far less than was due already before the first fault: the worst of these."""
     shares = _carried(run)
     slow = [
@@ -56,7 +56,7 @@ def _overloaded(run: Struck) -> Iterator[str]:
         yield sentence("fault-overloaded", slots | {"several": len(slow) > 1})
 
 
-def _carried(run: Struck) -> dict[str, list[float]]:
+def _carried(run: FaultRun) -> dict[str, list[float]]:
     """Return by case which share of what was due its trials acknowledged before the first fault.
 
     Without trials of which nobody knows that, and those of a closed loop.
@@ -78,7 +78,7 @@ def _median_share(shares: Mapping[str, Sequence[float]], outcome: Outcome) -> fl
     return statistics.median([share for case in outcome.cases for share in shares.get(case, ())] or [1.0])
 
 
-def _without_idempotence(run: Struck) -> Iterator[str]:
+def _without_idempotence(run: FaultRun) -> Iterator[str]:
     """Where a system has repeats that its shipped producer prevents, unless the run has that producer, too."""
     for system in dict.fromkeys(outcome.system for outcome in run.case_outcomes):
         system_outcomes = [outcome for outcome in run.case_outcomes if outcome.system == system]
@@ -88,19 +88,19 @@ def _without_idempotence(run: Struck) -> Iterator[str]:
             yield sentence("fault-idempotence")
 
 
-def _few_trials(run: Struck) -> Iterator[str]:
+def _few_trials(run: FaultRun) -> Iterator[str]:
     fewest = min((outcome.valid for outcome in run.case_outcomes), default=ENOUGH_TRIALS)
     if 0 < fewest <= FEW:
         slots = {"trials": numbers.plural(fewest, "trial"), "length": run.length}
         yield sentence("fault-few-trials", slots)
 
 
-def _scripted_losses(run: Struck) -> Iterator[str]:
+def _scripted_losses(run: FaultRun) -> Iterator[str]:
     """Where all that had been sent was lost: a longer load would have lost more."""
     losses = [
         outcome
         for outcome in run.case_outcomes
-        if outcome.loss and outcome.loss.scripted and outcome.loss.span is Span.BEFORE
+        if outcome.loss and outcome.loss.scripted and outcome.loss.span is Span.BEFORE_FAULT
     ]
     if losses:
         slots = {
@@ -111,7 +111,7 @@ def _scripted_losses(run: Struck) -> Iterator[str]:
         yield sentence("fault-loss-scripted", slots)
 
 
-def _unequal(run: Struck) -> Iterator[str]:
+def _unequal(run: FaultRun) -> Iterator[str]:
     """Where messages are gone, and no configuration of one system promises what one of the other does."""
     if all(outcome.fate == "none lost" for outcome in run.case_outcomes):
         return
@@ -127,22 +127,22 @@ def _unequal(run: Struck) -> Iterator[str]:
     slots = {
         "first": run.parts[0].title,
         "second": run.parts[1].title,
-        "one": first_guarantee,
-        "other": second_guarantee,
+        "first_guarantee": first_guarantee,
+        "second_guarantee": second_guarantee,
     }
     yield sentence("fault-unequal", slots)
 
 
-def alarms(run: Struck) -> Iterator[str]:
+def alarms(run: FaultRun) -> Iterator[str]:
     """Give each loss, and each duplicate, that a promise of the configuration covers."""
     for outcome in run.case_outcomes:
-        slots = {"one": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
+        slots = {"case": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
         if outcome.broken_promise:
             fate, count = ("lost", outcome.lost) if outcome.lost else ("unread", sum(outcome.unread))
-            yield sentence("fault-alarm", slots | {"what": fate, "count": _messages(count)})
+            yield sentence("fault-alarm", slots | {"kind": fate, "count": _messages(count)})
         if outcome.repeated_promise:
             repeats = numbers.plural(max(outcome.duplicates), "duplicate")
-            yield sentence("fault-alarm", slots | {"what": "duplicated", "count": repeats})
+            yield sentence("fault-alarm", slots | {"kind": "duplicated", "count": repeats})
 
 
 def _messages(count: int) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from bench import numbers
 from bench.report import case_groups, sweep
-from bench.report.answer import asked_figures
-from bench.report.answer.fault_findings import Struck
+from bench.report.answer import expectation_figures
+from bench.report.answer.fault_findings import FaultRun
 from bench.report.sections import fault_cells, fault_outcome, fault_settings
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST, _MOST_WITH_FIGURES = 8, 12
-_WRITES, _ALIKE = Column("no writes"), Column("no writes or reads")
+_WRITES, _WRITES_OR_READS = Column("no writes"), Column("no writes or reads")
 _COLUMNS = (
     Column("configuration", "name"),
     Column("settings", "values"),
@@ -24,7 +24,7 @@ _COLUMNS = (
 )
 
 
-def table(run: Struck, *, joined: bool = False) -> Table | None:
+def table(run: FaultRun, *, joined: bool = False) -> Table | None:
     """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one.
 
     Where a scenario asks for figures they take the place of the settings, and twelve rows have room.
@@ -34,7 +34,7 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
     reads_like_writes = run.reads_like_writes and all(
         outcome.writes and outcome.reads for outcome in run.case_outcomes
     )
-    figure_columns = asked_figures.columns(run)
+    figure_columns = expectation_figures.columns(run)
     joined = joined or len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST)
     outcomes = [_joined(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
     rows = [
@@ -44,16 +44,16 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
             run, part, part_outcomes, opens=part is not run.parts[0], reads_like_writes=reads_like_writes
         )
     ]
-    columns = [_ALIKE if reads_like_writes and column is _WRITES else column for column in _COLUMNS]
+    columns = [_WRITES_OR_READS if reads_like_writes and column is _WRITES else column for column in _COLUMNS]
     columns[1:2] = figure_columns or columns[1:2]
     return without_empty(Table("What the fault did", tuple(columns), tuple(rows))) if rows else None
 
 
-def _by_part(run: Struck) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
+def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
     return zip(run.parts, run.outcomes, strict=True)
 
 
-def _joined(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _joined(run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
     groups = case_groups.grouped(outcomes, same)
     return fault_outcome.joined(run.results, part, run.labels, groups)
 
@@ -67,7 +67,7 @@ def same(first: Outcome, second: Outcome) -> bool:
 
 
 def _rows(
-    run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, reads_like_writes: bool
+    run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, reads_like_writes: bool
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
@@ -84,5 +84,5 @@ def _rows(
             )
         differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(outcome.label or part.title)
-        figures = asked_figures.cells(run, outcome) or [Cell(differing or numbers.NOTHING)]
+        figures = expectation_figures.cells(run, outcome) or [Cell(differing or numbers.NOTHING)]
         yield Row((label, *figures, writes, reads, lost, duplicated))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.report.answer import asked_figures
+from bench.report.answer import expectation_figures
 from bench.report.answer.conditions import conditions
-from bench.report.answer.expected import expected
-from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, struck
+from bench.report.answer.expectation_findings import expectation_findings
+from bench.report.answer.fault_findings import MOST_FINDINGS, FaultRun, findings, struck
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.reserve import reserve
 from bench.report.cause import Cause
-from bench.report.figures.asked_values import NAME, drawn_figure
+from bench.report.figures.expectation_values import NAME, drawn_figure
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table
@@ -45,14 +45,14 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         glossary=glossary(" ".join(texts)),
         notices=amber,
         alarms=red,
-        expectations=expected(results, presentation.claims),
+        expectations=expectation_findings(results, presentation.claims),
         figure=_figure(run),
     )
 
 
-def _findings(run: Struck) -> tuple[Finding, ...]:
+def _findings(run: FaultRun) -> tuple[Finding, ...]:
     """Return the findings; a reserve and what the scenario asks for go first, except before a loss."""
-    fault_findings, figures = findings(run), (*asked_figures.findings(run), *reserve(run))
+    fault_findings, figures = findings(run), (*expectation_figures.findings(run), *reserve(run))
     lost = any(outcome.lost for outcome in run.case_outcomes)
     ordered = (*fault_findings, *figures) if lost else (*figures, *fault_findings)
     return ordered[:MOST_FINDINGS]
@@ -76,14 +76,14 @@ def agreed(results: Results, presentation: Presentation) -> list[Cause]:
     return causes[:_MOST_CAUSES]
 
 
-def _figure(run: Struck) -> str:
+def _figure(run: FaultRun) -> str:
     """Name the figure of the first page."""
     if drawn_figure(run.results) is not None:
         return NAME
     return "downtime" if _strikes_often(run) else "timeline"
 
 
-def _strikes_often(run: Struck) -> bool:
+def _strikes_often(run: FaultRun) -> bool:
     outages = [outcome.writes for outcome in run.case_outcomes if outcome.writes]
     return any(len(outage.strikes_ns) >= _MANY_STRIKES * len(outage.times_ns) for outage in outages)
 

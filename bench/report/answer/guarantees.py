@@ -19,7 +19,7 @@ from bench.report.results import Json
 from bench.scenario.values import AS_IS
 from bench.systems.registry import system_title
 
-_SIDES, _PRICE = "sides", "price"
+_COMPARISON, _PRICE = "system-comparison", "price"
 
 
 class Point(NamedTuple):
@@ -203,7 +203,7 @@ def _at_one(
         "at": at,
         "again": repeats_guarantee and bool(at),
         "measure": measure,
-        "what": words(metric),
+        "metric": words(metric),
         "outcome": outcome if ahead is None else "decided",
         "effect": effect.upward.slots,
         "smallest": cases.smallest_words,
@@ -213,7 +213,7 @@ def _at_one(
         "to": figures[1 - larger],
     }
     advice = comparison.advised(outcome.value if ahead is None else point.systems[ahead])
-    return Finding(sentence("guarantee", slots), outcome.decided, _SIDES, advice)
+    return Finding(sentence("guarantee", slots), outcome.decided, _COMPARISON, advice)
 
 
 def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> str:
@@ -298,7 +298,7 @@ def _at_several(
         "guarantee": shortest(comparison.guarantee),
         "outcome": "decided" if len(by_side[first]) == len(guarantee_points) else "mixed",
         "measure": cases.measure(guarantee_points[0].cases[0], comparison.metric),
-        "what": words(comparison.metric),
+        "metric": words(comparison.metric),
         "first": guarantee_points[0].title(first),
         "second": guarantee_points[0].title(1 - first),
         "low": low,
@@ -313,7 +313,7 @@ def _at_several(
     }
     faster = "same" if open_points == len(guarantee_points) else guarantee_points[0].systems[first]
     advice = comparison.advised(faster) if len(by_side[first]) == len(guarantee_points) else ()
-    return Finding(sentence("guarantee-range", slots), not open_points, _SIDES, advice)
+    return Finding(sentence("guarantee-range", slots), not open_points, _COMPARISON, advice)
 
 
 def _ends(factors: Sequence[Effect]) -> tuple[str, str]:

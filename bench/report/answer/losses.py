@@ -80,7 +80,7 @@ def _alarm(cases: Configurations, case: str, fate: str, count: int) -> str:
     trials = cases.results.trials[cases.results.trials["case"] == case]
     slots = {
         "name": cases.named(case),
-        "what": fate,
+        "kind": fate,
         "count": numbers.count(count),
         "acknowledged": numbers.count(_sum(trials, "acked")),
     }

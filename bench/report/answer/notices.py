@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY, CROWDED, ENOUGH_TRIALS
+from bench.model import BUSY, ENOUGH_TRIALS, OTHER_WORK_CORES
 from bench.report import other_runs
 from bench.report.answer import guarantees
 from bench.report.answer.configurations import Configurations
@@ -29,7 +29,7 @@ _FEW = 0.05
 
 def notices(cases: Configurations, note: str) -> tuple[str, ...]:
     """Return what changes the conclusion, at most three, then how many more the report has."""
-    return most_important([*([note] if note else []), *_every(cases)])
+    return most_important([*([note] if note else []), *_all_notices(cases)])
 
 
 def most_important(all_notices: Sequence[str]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def most_important(all_notices: Sequence[str]) -> tuple[str, ...]:
     return (*all_notices[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
 
 
-def _every(cases: Configurations) -> Iterator[str]:
+def _all_notices(cases: Configurations) -> Iterator[str]:
     results = cases.results
     yield from _unequal(cases)
     if changes := other_runs.changes(results.manifest):
@@ -67,7 +67,12 @@ def _unequal(cases: Configurations) -> Iterator[str]:
         guarantees.short(min(promises)) if single_guarantees else "" for promises in surviving
     )
     first, second = (part.title for part in cases.parts)
-    slots = {"first": first, "second": second, "one": first_guarantee, "other": second_guarantee}
+    slots = {
+        "first": first,
+        "second": second,
+        "first_guarantee": first_guarantee,
+        "second_guarantee": second_guarantee,
+    }
     yield sentence("notice-unequal", slots)
 
 
@@ -108,12 +113,12 @@ def uncounted(results: Results) -> Iterator[str]:
 
 
 def _other_work(results: Results) -> Iterator[str]:
-    crowded_trials = method.crowded(results.valid)
-    if len(crowded_trials) and len(crowded_trials) >= _FEW * len(results.valid):
+    other_cores = method.other_work_cores(results.valid)
+    if len(other_cores) and len(other_cores) >= _FEW * len(results.valid):
         slots = {
-            "those": len(crowded_trials),
+            "count": len(other_cores),
             "trials": numbers.plural(len(results.valid), "trial"),
-            "least": f"{CROWDED:g}",
+            "least": f"{OTHER_WORK_CORES:g}",
             "cores": method.cores(results),
         }
         yield sentence("notice-other-work", slots)
@@ -124,11 +129,11 @@ def _other_traffic(results: Results) -> Iterator[str]:
     if "other_messages_per_s" not in results.valid:
         return
     rates = pd.to_numeric(results.valid["other_messages_per_s"])
-    crowded_trials = rates[rates > _MUCH_TRAFFIC * pd.to_numeric(results.valid["throughput_msgs_per_s"])]
-    if len(crowded_trials):
+    high_rates = rates[rates > _MUCH_TRAFFIC * pd.to_numeric(results.valid["throughput_msgs_per_s"])]
+    if len(high_rates):
         slots = {
-            "rate": numbers.rate(crowded_trials.max()),
-            "crowded": len(crowded_trials),
+            "rate": numbers.rate(high_rates.max()),
+            "count": len(high_rates),
             "trials": numbers.plural(len(results.valid), "trial"),
         }
         yield sentence("notice-other-traffic", slots)
@@ -141,7 +146,7 @@ def _rate_not_reached(cases: Configurations) -> Iterator[str]:
             "name": cases.named(worst.case),
             "share": numbers.share(worst.share),
             "cases": worst.cases,
-            "every": numbers.plural(worst.all_cases, "configuration"),
+            "all_cases": numbers.plural(worst.all_cases, "configuration"),
         }
         yield sentence("notice-rate", slots)
 

@@ -11,7 +11,7 @@ from bench.report.answer import concurrent_reads
 from bench.report.answer.comparisons import compared_configurations, comparisons, leading_metric
 from bench.report.answer.conditions import conditions
 from bench.report.answer.configurations import Configurations
-from bench.report.answer.expected import expected
+from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.glossary import glossary
 from bench.report.answer.guarantee_table import table
 from bench.report.answer.losses import alarms, loss
@@ -52,7 +52,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         conditions=conditions(results),
         notices=amber,
         alarms=red,
-        expectations=expected(results, presentation.claims),
+        expectations=expectation_findings(results, presentation.claims),
         figure=_figure(results),
         compared=compared_configurations(cases, presentation.comparisons),
     )

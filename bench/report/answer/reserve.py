@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.columns import PHASES
-from bench.report.answer.fault_findings import Struck
+from bench.report.answer.fault_findings import FaultRun
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.sections.fault_outcome import Outcome
@@ -18,7 +18,7 @@ TIMES = [f"p99_{phase}_ns" for phase in PHASES]
 """How long sends take before a node is gone, while it is, and while it catches up."""
 
 
-def reserve(run: Struck) -> Iterator[Finding]:
+def reserve(run: FaultRun) -> Iterator[Finding]:
     """State it, a finding a system, where an expectation of the scenario speaks of one of these times."""
     expectations = run.results.manifest.get("expectations") or ()
     names = {expectation.get("fault") for expectation in expectations if expectation.get("metric") in TIMES}
@@ -28,8 +28,8 @@ def reserve(run: Struck) -> Iterator[Finding]:
     faults = faults[faults["fault"].isin(names)]
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
         if outcome_slots := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
-            slots = {"system": part.title, "found": outcome_slots}
-            yield Finding(sentence("reserve", slots), decided=run.decided, anchor="claimed")
+            slots = {"system": part.title, "cases": outcome_slots}
+            yield Finding(sentence("reserve", slots), decided=run.decided, anchor="expectation-figures")
 
 
 def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:

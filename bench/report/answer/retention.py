@@ -9,14 +9,14 @@ from bench import numbers
 from bench.model import ENOUGH_TRIALS
 from bench.report import other_runs, sweep
 from bench.report.answer.conditions import conditions
-from bench.report.answer.expected import expected
+from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.faults import agreed
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
+from bench.report.message_retention import FoundMessages, MessageRetention, bytes_text, message_retention
 from bench.report.presentation import Presentation
-from bench.report.remaining import FoundMessages, Remaining, bytes_text, remaining
 from bench.report.results import Results
 from bench.report.sections import fault_settings
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
@@ -38,8 +38,8 @@ class _Part(NamedTuple):
 def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run whose steps only waited and read. Raises ReportError."""
     parts = sweep.parts(results)
-    remainders = remaining(results, parts, presentation.labels)
-    findings, shown = tuple(_findings(results, remainders)), _table(results, parts, remainders)
+    retentions = message_retention(results, parts, presentation.labels)
+    findings, shown = tuple(_findings(results, retentions)), _table(results, parts, retentions)
     causes = tuple(agreed(results, presentation))
     amber = tuple(_notices(results, presentation.note))
     texts = [
@@ -57,48 +57,48 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         table=shown,
         glossary=glossary(" ".join(texts)),
         notices=amber,
-        expectations=expected(results, presentation.claims),
+        expectations=expectation_findings(results, presentation.claims),
         figure="stored",
     )
 
 
-def _findings(results: Results, remainders: Sequence[Remaining]) -> Iterator[Finding]:
+def _findings(results: Results, retentions: Sequence[MessageRetention]) -> Iterator[Finding]:
     """State first what differs most between configurations."""
-    if not remainders:
+    if not retentions:
         yield Finding(sentence("no-valid-trial"), decided=False, anchor="left-out")
         return
     decided = results.rounds >= ENOUGH_TRIALS
-    parts = [_for_readers(remainders), *_for_groups(remainders)]
-    parts += [_on_disk(remainders), _in_segments(remainders)]
+    parts = [_for_readers(retentions), *_for_groups(retentions)]
+    parts += [_on_disk(retentions), _in_segments(retentions)]
     stated = [part for part in parts if part is not None]
     for part in sorted(stated, key=lambda part: -part.spread):
         yield Finding(part.text, decided, part.anchor)
 
 
-def _for_readers(remainders: Sequence[Remaining]) -> _Part | None:
+def _for_readers(retentions: Sequence[MessageRetention]) -> _Part | None:
     """State what a reader that comes new at the end finds."""
-    pairs = [(remainder, remainder.new) for remainder in remainders if remainder.new]
+    pairs = [(retention, retention.new) for retention in retentions if retention.new]
     if not pairs:
         return None
     if all(messages.complete for _, messages in pairs):
-        return _Part(sentence("remaining-all", {"several": len(pairs) > 1}), _READ, 0.0)
-    text = sentence("remaining-new", {"found": [_slots(*pair) for pair in pairs]})
+        return _Part(sentence("retention-all", {"several": len(pairs) > 1}), _READ, 0.0)
+    text = sentence("retention-new", {"cases": [_slots(*pair) for pair in pairs]})
     return _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
-def _for_groups(remainders: Sequence[Remaining]) -> Iterator[_Part]:
+def _for_groups(retentions: Sequence[MessageRetention]) -> Iterator[_Part]:
     """State what each consumer group finds that does not find all."""
-    for group in dict.fromkeys(group for remainder in remainders for group in remainder.groups):
+    for group in dict.fromkeys(group for retention in retentions for group in retention.groups):
         pairs = [
-            (remainder, remainder.groups[group]) for remainder in remainders if group in remainder.groups
+            (retention, retention.groups[group]) for retention in retentions if group in retention.groups
         ]
         if not all(messages.complete for _, messages in pairs):
-            text = sentence("remaining-group", {"group": group, "found": [_slots(*pair) for pair in pairs]})
+            text = sentence("retention-group", {"group": group, "cases": [_slots(*pair) for pair in pairs]})
             yield _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
-def _on_disk(remainders: Sequence[Remaining]) -> _Part | None:
-    sizes = [remainder for remainder in remainders if not numbers.absent(remainder.most)]
+def _on_disk(retentions: Sequence[MessageRetention]) -> _Part | None:
+    sizes = [retention for retention in retentions if not numbers.absent(retention.most)]
     if not sizes:
         return None
     slots = [
@@ -111,26 +111,26 @@ def _on_disk(remainders: Sequence[Remaining]) -> _Part | None:
         for size in sizes
     ]
     kept_shares = [size.last / size.most for size in sizes if size.most]
-    return _Part(sentence("remaining-disk", {"sizes": slots}), _DISK, _spread(kept_shares))
+    return _Part(sentence("retention-disk", {"sizes": slots}), _DISK, _spread(kept_shares))
 
 
-def _in_segments(remainders: Sequence[Remaining]) -> _Part | None:
+def _in_segments(retentions: Sequence[MessageRetention]) -> _Part | None:
     """State into how many segments a partition fell, where that differs between configurations."""
-    counted = [remainder for remainder in remainders if not numbers.absent(remainder.segments)]
-    counts = [remainder.segments for remainder in counted]
+    counted = [retention for retention in retentions if not numbers.absent(retention.segments)]
+    counts = [retention.segments for retention in counted]
     if not counts or max(counts) < _DIFFERENT * min(counts):
         return None
-    words = " or ".join(dict.fromkeys(f"{describe(remainder.system).segment}s" for remainder in counted))
+    words = " or ".join(dict.fromkeys(f"{describe(retention.system).segment}s" for retention in counted))
     slots = [
         {
-            "system": remainder.title,
-            "label": remainder.label,
-            "count": numbers.count(remainder.segments),
+            "system": retention.title,
+            "label": retention.label,
+            "count": numbers.count(retention.segments),
             "words": words,
         }
-        for remainder in counted
+        for retention in counted
     ]
-    text = sentence("remaining-segments", {"segments": slots})
+    text = sentence("retention-segments", {"segments": slots})
     return _Part(text, _DISK, 1 - min(counts) / max(counts))
 
 
@@ -138,8 +138,8 @@ def _spread(shares: Sequence[float]) -> float:
     return max(shares) - min(shares) if shares else 0.0
 
 
-def _slots(remainder: Remaining, messages: FoundMessages) -> dict[str, Any]:
-    return {"system": remainder.title, "label": remainder.label, "text": messages.text}
+def _slots(retention: MessageRetention, messages: FoundMessages) -> dict[str, Any]:
+    return {"system": retention.title, "label": retention.label, "text": messages.text}
 
 
 def _notices(results: Results, note: str) -> Iterator[str]:
@@ -150,45 +150,47 @@ def _notices(results: Results, note: str) -> Iterator[str]:
     yield from uncounted(results)
 
 
-def _table(results: Results, parts: Sequence[sweep.Part], remainders: Sequence[Remaining]) -> Table | None:
+def _table(
+    results: Results, parts: Sequence[sweep.Part], retentions: Sequence[MessageRetention]
+) -> Table | None:
     """Return a row a configuration: what is found by whom, and bytes on disk."""
-    groups = list(dict.fromkeys(group for remainder in remainders for group in remainder.groups))
+    groups = list(dict.fromkeys(group for retention in retentions for group in retention.groups))
     columns = (
         *(Column("configuration", "name"), Column("settings", "values"), Column("a new reader finds")),
         *(Column(f"group {group} finds") for group in groups),
-        *(Column(_segments(remainders)), Column("on disk, most"), Column("on disk, at the end")),
+        *(Column(_segments(retentions)), Column("on disk, most"), Column("on disk, at the end")),
     )
-    rows = [row for part in parts for row in _rows(results, part, remainders, groups)]
+    rows = [row for part in parts for row in _rows(results, part, retentions, groups)]
     return without_empty(Table("What is left", columns, tuple(rows))) if rows else None
 
 
 def _rows(
-    results: Results, part: sweep.Part, remainders: Sequence[Remaining], groups: Sequence[str]
+    results: Results, part: sweep.Part, retentions: Sequence[MessageRetention], groups: Sequence[str]
 ) -> Iterator[Row]:
-    system_remainders = [remainder for remainder in remainders if remainder.system == part.system]
-    settings = [fault_settings.settings(results, part, remainder.cases) for remainder in system_remainders]
+    system_retentions = [retention for retention in retentions if retention.system == part.system]
+    settings = [fault_settings.settings(results, part, retention.cases) for retention in system_retentions]
     common = fault_settings.shared(settings)
-    if system_remainders:
+    if system_retentions:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=True)
-    for remainder, of_case in zip(system_remainders, settings, strict=True):
+    for retention, of_case in zip(system_retentions, settings, strict=True):
         differing = fault_settings.words(fault_settings.without(of_case, common))
         yield Row(
             (
-                Cell(remainder.label or part.title),
+                Cell(retention.label or part.title),
                 Cell(differing or numbers.NOTHING),
-                _cell(remainder.new),
-                *(_cell(remainder.groups.get(group)) for group in groups),
-                Cell(numbers.count(remainder.segments)),
-                Cell(bytes_text(remainder.most)),
-                Cell(bytes_text(remainder.last)),
+                _cell(retention.new),
+                *(_cell(retention.groups.get(group)) for group in groups),
+                Cell(numbers.count(retention.segments)),
+                Cell(bytes_text(retention.most)),
+                Cell(bytes_text(retention.last)),
             )
         )
 
 
-def _segments(remainders: Sequence[Remaining]) -> str:
+def _segments(retentions: Sequence[MessageRetention]) -> str:
     """Head the column of how many segments a partition had most, by what systems that have any call them."""
     systems = dict.fromkeys(
-        remainder.system for remainder in remainders if not numbers.absent(remainder.segments)
+        retention.system for retention in retentions if not numbers.absent(retention.segments)
     )
     return " / ".join(f"{describe(system).segment}s" for system in systems) or "segments"
 

@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedCases:
     """Cases that are compared by a column of trials, under a title."""
 
     title: str
@@ -82,7 +82,9 @@ class _Axis:
         return numbers.ms(value / _MS) if self.time or self.inverse else numbers.rate(value)
 
 
-def comparison_rows(results: Results, compared: Sequence[Compared], *, one_send_open: bool) -> Figure | None:
+def comparison_rows(
+    results: Results, compared: Sequence[ComparedCases], *, one_send_open: bool
+) -> Figure | None:
     """Draw the comparisons, those of one metric over one axis; None where no trial has any of them."""
     blocks = [
         (_axis(metric, one_send_open=one_send_open), list(comparisons))
@@ -112,7 +114,7 @@ def comparison_rows(results: Results, compared: Sequence[Compared], *, one_send_
     return figure
 
 
-def in_words(results: Results, compared: Sequence[Compared], *, one_send_open: bool) -> str:
+def in_words(results: Results, compared: Sequence[ComparedCases], *, one_send_open: bool) -> str:
     """Say what the figure shows: the median of each case."""
     sentences = []
     for comparison in compared:
@@ -136,7 +138,7 @@ def _axis(metric: str, *, one_send_open: bool) -> _Axis:
     return _Axis(f"{_POINTS.get(point, point)} {_TIMES.get(measure, measure)}, ms", _MS, time=True)
 
 
-def _scale(results: Results, axis: _Axis, compared: Sequence[Compared]) -> Scale | None:
+def _scale(results: Results, axis: _Axis, compared: Sequence[ComparedCases]) -> Scale | None:
     return fitting(
         value
         for comparison in compared
@@ -149,15 +151,15 @@ def _trials(results: Results, row: Row) -> pd.DataFrame:
     return results.valid[results.valid["case"] == row.case]
 
 
-def _median(results: Results, axis: _Axis, comparison: Compared, row: Row) -> float:
+def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: Row) -> float:
     return float(axis.of(results.cases.loc[results.cases["case"] == row.case, comparison.metric]).iloc[0])
 
 
-def _height(comparison: Compared) -> float:
+def _height(comparison: ComparedCases) -> float:
     return _TITLE_IN + _ROW_IN * len(comparison.rows)
 
 
-def _comparison(axes: Axes, results: Results, axis: _Axis, comparison: Compared, at: float) -> None:
+def _comparison(axes: Axes, results: Results, axis: _Axis, comparison: ComparedCases, at: float) -> None:
     """Draw a title and its rows from `at` inches below the top."""
     words_before(
         axes,
@@ -171,7 +173,7 @@ def _comparison(axes: Axes, results: Results, axis: _Axis, comparison: Compared,
         _row(axes, results, axis, (comparison, row), at + _TITLE_IN + (number + 0.5) * _ROW_IN)
 
 
-def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row], y: float) -> None:
+def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[ComparedCases, Row], y: float) -> None:
     comparison, row = shown
     look = style.look(row.system)
     words_before(axes, y, row.name, color=look.ink)

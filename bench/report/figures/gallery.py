@@ -12,13 +12,14 @@ from bench import numbers
 from bench.columns import CAPACITY
 from bench.report import style, sweep
 from bench.report.figures import (
-    asked_values,
     batch_cost_rows,
     capacities,
     comparison_rows,
     course,
     curves,
+    disk_usage,
     downtime,
+    expectation_values,
     fault_timeline,
     load_curves,
     order,
@@ -27,10 +28,9 @@ from bench.report.figures import (
     resources,
     rows,
     slices,
-    stored,
     timeline,
 )
-from bench.report.figures.comparison_rows import Compared
+from bench.report.figures.comparison_rows import ComparedCases
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -52,7 +52,7 @@ def gallery(
     results: Results,
     parts: Sequence[sweep.Part],
     labels: Labels = _WITHOUT_OWN_WORDS,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[ComparedCases] = (),
 ) -> dict[str, Drawing]:
     """Draw all figures, by name; those without data are not among them.
 
@@ -70,15 +70,15 @@ def leading(
     results: Results,
     parts: Sequence[sweep.Part],
     labels: Labels = _WITHOUT_OWN_WORDS,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[ComparedCases] = (),
 ) -> dict[str, Drawing]:
     """Draw the figures that a first page has room for, by name."""
     with style.drawing():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
-        drawn += [predictions.drawing(results), asked_values.drawing(results, parts, labels)]
+        drawn += [predictions.drawing(results), expectation_values.drawing(results, parts, labels)]
         drawn.append(batch_cost_rows.drawing(results))
         if results.retention:
-            drawn.append(stored.drawing(results, parts, labels))
+            drawn.append(disk_usage.drawing(results, parts, labels))
         elif results.broken:
             drawn.append(fault_timeline.drawing(results, parts, labels))
     return _named(drawn)
@@ -88,7 +88,7 @@ def _named(drawn: Sequence[Drawing | None]) -> dict[str, Drawing]:
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
-def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
+def _answer(results: Results, compared: Sequence[ComparedCases]) -> Drawing | None:
     one_open = price.one_send_open(results)
     figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
     alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
@@ -128,7 +128,7 @@ def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None
     alt = "Throughput by case. " + _ranges(
         parts, quantity.column, lambda value: f"{numbers.rate(value)} messages/s"
     )
-    caption = f"{_marks(results)}{_one_axis(parts)}{_crosses(results, quantity.column)}{_chosen(parts)}"
+    caption = f"{_marks(results)}{_one_axis(parts)}{_crosses(results, quantity.column)}{_drawn_counts(parts)}"
     return _drawn(figure, "throughput", "Throughput of every case", alt, caption)
 
 
@@ -160,7 +160,7 @@ def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words:
     middles = f"{results.middle}s"
     bars = f"; bars are their {middles} over trials, written at the right." if results.rounds > 1 else "."
     crosses = _crosses(results, quantities[0].column)
-    caption = f"Filled marks are a trial's p50, hollow marks its p99{bars}{crosses}{_chosen(parts)}"
+    caption = f"Filled marks are a trial's p50, hollow marks its p99{bars}{crosses}{_drawn_counts(parts)}"
     if measure == "e2e" and results.clock_error_ns:
         caption += f" The machines' clocks may make them wrong by {numbers.duration(results.clock_error_ns)}."
     return _drawn(figure, measure, f"{words.capitalize()} of every case", alt, caption)
@@ -232,7 +232,7 @@ def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "Each dot is a slice, in a shade for each case; the line is the median over all cases in each cycle. "
         "Where the line slopes or dips, the machine or the servers changed for all cases at once, which leaves their "
         "ratios as they are; dots of one shade that leave the line are a change in that case alone."
-        + _starts_chosen(results, parts)
+        + _start_counts(results, parts)
     )
     return _drawn(figure, "slices", "Every slice over time", alt, caption)
 
@@ -359,14 +359,14 @@ def _crosses(results: Results, column: str) -> str:
     return " Red crosses are trials that do not count." if invalid_values.notna().any() else ""
 
 
-def _chosen(parts: Sequence[sweep.Part]) -> str:
+def _drawn_counts(parts: Sequence[sweep.Part]) -> str:
     counts = [(part.title, *rows.case_counts(part)) for part in parts]
     return "".join(
         f" {title}: {shown} of {total} cases drawn." for title, shown, total in counts if shown < total
     )
 
 
-def _starts_chosen(results: Results, parts: Sequence[sweep.Part]) -> str:
+def _start_counts(results: Results, parts: Sequence[sweep.Part]) -> str:
     counts = [(part.title, *slices.cluster_start_counts(results, part)) for part in parts]
     return "".join(
         f" {title}: {shown} of {total} cluster starts drawn."

@@ -17,8 +17,8 @@ from bench.report.figures.timeline import representative
 from bench.report.results import Results
 
 _MB = 1e6
-_CLIENT, _SUITE, _MACHINE, _OTHERS = "client", "suite", "machine", "others"
-_GREYS = {_CLIENT: "#8b95a3", _MACHINE: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
+_CLIENT, _SUITE, _MACHINE, _OTHER_WORK = "client", "suite", "machine", "others"
+_GREYS = {_CLIENT: "#8b95a3", _MACHINE: "#8b95a3", _SUITE: "#b3bac4", _OTHER_WORK: "#d3d8de"}
 _LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.62, 0.16, 1.02, 1.0, 0.14, 0.44
 IN_SLICES = " Each value is the mean over a slice; between slices other cases were measured."
 _TITLE_LINES = 3
@@ -72,7 +72,7 @@ def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
     table = table.loc[:, [*servers, *(role for role in (_CLIENT, _SUITE) if role in table.columns)]]
     machine = samples[samples["metric"].isin(_BUSY)]
     busy = machine.groupby(["second", "metric"])["value"].mean().groupby("second").sum()
-    table[_OTHERS] = (busy - table.sum(axis=1)).reindex(table.index).clip(lower=0.0)
+    table[_OTHER_WORK] = (busy - table.sum(axis=1)).reindex(table.index).clip(lower=0.0)
     filled: pd.DataFrame = table.fillna(0.0)
     return filled
 

@@ -138,7 +138,7 @@ def _plot_in(band: Sequence[_Panel], plot: Plot) -> float:
     return (style.WIDTH_IN - settings - values - _GAP_IN * (len(band) - 1)) / len(band)
 
 
-def _told(part: sweep.Part, case: pd.Series[Any]) -> list[str]:
+def _setting_texts(part: sweep.Part, case: pd.Series[Any]) -> list[str]:
     """A case's settings, shortened to what a plot leaves room for."""
     values = part.values(case)
     return [style.shortened(value, max(12, _SETTINGS_MOST // len(values))) for value in values]
@@ -196,7 +196,7 @@ def _clear_of_heads(ax: Axes) -> None:
 def _setting_widths(part: sweep.Part) -> list[float]:
     widths = []
     for name, values in zip(
-        part.settings, zip(*(_told(part, case) for case in _shown(part)), strict=True), strict=False
+        part.settings, zip(*(_setting_texts(part, case) for case in _shown(part)), strict=True), strict=False
     ):
         longest = max(len(text) for text in (*values, *sweep.wrapped(name)))
         widths.append(longest * style.CHARACTER_IN + 0.1)
@@ -235,7 +235,7 @@ def _settings(
 ) -> None:
     """Write the last case's settings left of its row; values that only repeat the case before are light."""
     side = blended_transform_factory(ax.transAxes, ax.transData)
-    *earlier_values, values = (_told(part, case) for case in cases)
+    *earlier_values, values = (_setting_texts(part, case) for case in cases)
     previous = earlier_values[0] if earlier_values else ()
     offset, repeats = -sum(widths), True
     for index, (value, width) in enumerate(zip(values, widths, strict=True)):

@@ -26,7 +26,7 @@ Line: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ServerPanel:
     """What a panel shows of each role, times `scale`.
 
     Of its nodes the largest or the sum (`across`); with `per` the mean of what so many took, all nodes together. With
@@ -49,17 +49,17 @@ class Told:
         return f"{self.label}, or more (added up in whole ms)" if cut else self.label
 
 
-TOLD = (
-    Told("messages that servers took in, MB/s", "bytes_in", _MB, "sum"),
-    Told("messages that servers gave out, MB/s", "bytes_out", _MB, "sum"),
-    Told("request to append, ms, mean", "request_s", _MS, "sum", per="requests", cut=True),
-    Told("flush of a log or journal, ms, mean", "flush_s", _MS, "sum", per="flushes", cut=True),
-    Told("flushes of the disk, per second", "disk_flushes", 1.0, "sum"),
-    Told("flush of the disk, ms, mean", "disk_flush_s", _MS, "sum", per="disk_flushes"),
-    Told("time in garbage collection, %, of the server with most", "gc_s", _PERCENT),
-    Told("heap in use, MiB, of the server with most", "heap_bytes", _MIB, since=False),
+SERVER_PANELS = (
+    ServerPanel("messages that servers took in, MB/s", "bytes_in", _MB, "sum"),
+    ServerPanel("messages that servers gave out, MB/s", "bytes_out", _MB, "sum"),
+    ServerPanel("request to append, ms, mean", "request_s", _MS, "sum", per="requests", cut=True),
+    ServerPanel("flush of a log or journal, ms, mean", "flush_s", _MS, "sum", per="flushes", cut=True),
+    ServerPanel("flushes of the disk, per second", "disk_flushes", 1.0, "sum"),
+    ServerPanel("flush of the disk, ms, mean", "disk_flush_s", _MS, "sum", per="disk_flushes"),
+    ServerPanel("time in garbage collection, %, of the server with most", "gc_s", _PERCENT),
+    ServerPanel("heap in use, MiB, of the server with most", "heap_bytes", _MIB, since=False),
     *(
-        Told(
+        ServerPanel(
             counted.label,
             "under_replicated",
             1.0,
@@ -71,23 +71,23 @@ TOLD = (
         for role in system.roles
         if (counted := role.missing_copies)
     ),
-    Told("changes of the replicas in sync, per second", "isr_changes", 1.0, "sum"),
-    Told("time in which something waited for a core, %", "cpu_waiting_s", _PERCENT),
-    Told("sends that are open", "open_sends", since=False),
-    Told("lateness of the client's event loop, ms, most", "loop_lag_s", _MS),
-    Told("chunks of records that wait for the disk", "recorder_backlog", since=False),
+    ServerPanel("changes of the replicas in sync, per second", "isr_changes", 1.0, "sum"),
+    ServerPanel("time in which something waited for a core, %", "cpu_waiting_s", _PERCENT),
+    ServerPanel("sends that are open", "open_sends", since=False),
+    ServerPanel("lateness of the client's event loop, ms, most", "loop_lag_s", _MS),
+    ServerPanel("chunks of records that wait for the disk", "recorder_backlog", since=False),
 )
 
 
-def panels(samples: pd.DataFrame) -> Iterator[tuple[Told, pd.DataFrame]]:
+def panels(samples: pd.DataFrame) -> Iterator[tuple[ServerPanel, pd.DataFrame]]:
     """Give what there are samples of, with its values over seconds, a column a role."""
-    for panel in TOLD:
+    for panel in SERVER_PANELS:
         table = over_time(samples, panel)
         if table.notna().to_numpy().any():
             yield panel, table
 
 
-def over_time(samples: pd.DataFrame, panel: Told) -> pd.DataFrame:
+def over_time(samples: pd.DataFrame, panel: ServerPanel) -> pd.DataFrame:
     """Return the values of each role over the seconds since the first send at which servers were asked."""
     metric_samples = samples[samples["metric"].isin((panel.metric, panel.per))].sort_values("at_ns")
     if panel.roles:
@@ -112,7 +112,7 @@ def _by_role(metric_samples: pd.DataFrame, metric: str, across: str) -> pd.DataF
     return table
 
 
-def lines(axes: Axes, system: str, panel: Told, table: pd.DataFrame, start_s: float | None) -> None:
+def lines(axes: Axes, system: str, panel: ServerPanel, table: pd.DataFrame, start_s: float | None) -> None:
     """Draw a line a role, named at the right in its colour; its first value is since the window's `start_s`.
 
     Without that the trial was measured in slices, and a value is of one of them, not of the time since the one before.

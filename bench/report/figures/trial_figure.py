@@ -23,8 +23,8 @@ _PANEL_IN, _LOW_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 1.0, 0.65, 0.3, 0.6
 
 _CAPTION = "Grey: warm-up, not counted. Red: something was broken. The last second is cut short."
 _SLICES = "Each dot is a slice, or a look at its end; between slices other cases were measured."
-_ASKED = "Below, what servers tell of themselves; a step is a mean over the time before it."
-_ASKED_IN_SLICES = "Below, what servers tell of themselves, asked around some slices only."
+_SERVERS_CAPTION = "Below, what servers tell of themselves; a step is a mean over the time before it."
+_SLICED_CAPTION = "Below, what servers tell of themselves, asked around some slices only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def trial(results: Results, number: int) -> Drawing | None:
         axes.set_xlim(0, course.right_s)
         timeline.broken(axes, faults, int(course.right_s), named=axes is panels[0])
     timeline.happened(panels[0], results.trial_records[number], results.first_send_ns(number))
-    servers_caption = _ASKED_IN_SLICES if course.sliced else _ASKED
+    servers_caption = _SLICED_CAPTION if course.sliced else _SERVERS_CAPTION
     caption = [
         _SLICES if course.sliced else _CAPTION,
         timeline.MARKS if len(faults) else "",
@@ -79,7 +79,7 @@ def trial(results: Results, number: int) -> Drawing | None:
         alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
         f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured "
         f"{'slices' if course.sliced else 'window'}."
-        f"{''.join(f' {_said(panel.title(system), table)}.' for panel, table in server_panels)}",
+        f"{''.join(f' {_alt_sentence(panel.title(system), table)}.' for panel, table in server_panels)}",
         caption=" ".join(filter(None, caption)),
     )
 
@@ -106,7 +106,7 @@ def _in_slices(results: Results, number: int) -> _Course | None:
     )
 
 
-def _said(label: str, table: pd.DataFrame) -> str:
+def _alt_sentence(label: str, table: pd.DataFrame) -> str:
     """Say in words what a panel shows: the least and the most of each role."""
     spans = [
         f"{role} {numbers.rate(table[role].min())} to {numbers.rate(table[role].max())}" for role in table

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from bench import numbers
-from bench.model import Change, Compared
+from bench.model import CaseComparison, Change
 from bench.report import templates
 from bench.report.pages.terminal import rich_table
 from bench.report.results import Results
@@ -56,7 +56,7 @@ class Comparison:
     second: Results
     metric: str
     threshold: float
-    cases: Sequence[Compared]
+    cases: Sequence[CaseComparison]
     gone: Sequence[str]
     new: Sequence[str]
     speeds: Sequence[Speed]
@@ -112,7 +112,7 @@ class Comparison:
         return f"These count like others: {'; '.join(phrases)}." if phrases else ""
 
     @property
-    def _proven(self) -> list[Compared]:
+    def _proven(self) -> list[CaseComparison]:
         return [case for case in self.cases if case.proven and case.change == Change.WORSE]
 
 
@@ -122,7 +122,7 @@ def _doubts(results: Results) -> str:
     odd = {
         "with a trend": int(flags.str.contains("trend").sum()),
         "with an outlier's speed": int(flags.str.contains("outlier").sum()),
-        "beside other work on the machine": len(method.crowded(valid)),
+        "beside other work on the machine": len(method.other_work_cores(valid)),
         "in a round that was off as a whole": sum(
             round_apart["cases"] for round_apart in results.summary.get("rounds_apart") or ()
         ),
@@ -160,7 +160,7 @@ def table(comparison: Comparison) -> Table:
     return Table("Cases", columns, tuple(_row(case, comparison) for case in comparison.cases))
 
 
-def _row(case: Compared, comparison: Comparison) -> Row:
+def _row(case: CaseComparison, comparison: Comparison) -> Row:
     shown = numbers.duration if comparison.metric.endswith("_ns") else numbers.rate
     medians = [numbers.NOTHING] * 2 if case.medians is None else [shown(value) for value in case.medians]
     interval = (
@@ -187,14 +187,14 @@ def _factor(value: float) -> str:
     return "\N{INFINITY}" if math.isinf(value) else f"{value:.3f}"
 
 
-def verdict(case: Compared) -> Cell:
+def verdict(case: CaseComparison) -> Cell:
     """The word on a case; one that is worse or better only alone is no more than suspect."""
     if case.change in {Change.WORSE, Change.BETTER} and not case.proven:
         return Cell(f"{case.change}, alone", "warn")
     return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))
 
 
-def _limits(case: Compared, comparison: Comparison) -> str:
+def _limits(case: CaseComparison, comparison: Comparison) -> str:
     """What limited the case in the first run and in the second."""
     runs = (comparison.first.cases, comparison.second.cases)
     return numbers.side_by_side(

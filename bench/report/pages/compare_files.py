@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from bench.model import Change, Compared
+from bench.model import CaseComparison, Change
 from bench.report.pages.compare import Comparison, table, verdict
 
 
@@ -31,15 +31,15 @@ def write_junit(comparison: Comparison, file: Path) -> None:
     ET.ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
 
 
-def _failed(case: Compared) -> bool:
+def _failed(case: CaseComparison) -> bool:
     return case.change == Change.WORSE and case.proven
 
 
-def _inconclusive(case: Compared) -> bool:
+def _inconclusive(case: CaseComparison) -> bool:
     return case.change == Change.INCONCLUSIVE or (case.change == Change.WORSE and not case.proven)
 
 
-def _words(case: Compared) -> str:
+def _words(case: CaseComparison) -> str:
     """Say a case's verdict with its ratio and interval."""
     words = [verdict(case).text]
     if case.ratio is not None:

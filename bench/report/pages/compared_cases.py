@@ -10,14 +10,14 @@ from bench.report.answer import guarantees
 from bench.report.answer.comparisons import leading_metric
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.guarantees import Point
-from bench.report.figures.comparison_rows import Compared, Row
+from bench.report.figures.comparison_rows import ComparedCases, Row
 from bench.report.presentation import DeclaredComparison, Presentation
 from bench.report.results import Results
 
 _MOST_POINTS = 3
 
 
-def compared_cases(results: Results, presentation: Presentation) -> list[Compared]:
+def compared_cases(results: Results, presentation: Presentation) -> list[ComparedCases]:
     """Return what the figure of a run's answer shows; nothing where something broke, or nothing is compared."""
     if results.broken or results.valid.empty:
         return []
@@ -28,7 +28,7 @@ def compared_cases(results: Results, presentation: Presentation) -> list[Compare
     return declared or list(_undeclared(cases))
 
 
-def _declared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[Compared]:
+def _declared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[ComparedCases]:
     if not comparison.change:
         yield from _of_points(cases, guarantees.declared_points(cases, comparison), comparison.metric)
         return
@@ -39,7 +39,7 @@ def _declared(cases: Configurations, comparison: DeclaredComparison) -> Iterator
 
 def _change(
     cases: Configurations, comparison: DeclaredComparison, pair: tuple[str, str]
-) -> Iterator[Compared]:
+) -> Iterator[ComparedCases]:
     """Give two cases of a system under the names of what differs; what they share stands in the title."""
     metric, system = comparison.metric, comparison.system
     if any(numbers.absent(cases.row(case).get(metric)) for case in pair):
@@ -53,7 +53,7 @@ def _change(
     labels = [_words(cases, system, {name: setting[name] for name in differing}) for setting in settings]
     title = f"{numbers.sentence(comparison.change)}{f' ({shared})' if shared else ''}"
     rows = (Row(system, label, case) for label, case in zip(labels, pair, strict=True))
-    yield Compared(title, metric, tuple(rows))
+    yield ComparedCases(title, metric, tuple(rows))
 
 
 def _words(cases: Configurations, system: str, settings: Mapping[str, str]) -> str:
@@ -61,7 +61,7 @@ def _words(cases: Configurations, system: str, settings: Mapping[str, str]) -> s
     return ", ".join(filter(None, (cases.value(system, name, value) for name, value in settings.items())))
 
 
-def _undeclared(cases: Configurations) -> Iterator[Compared]:
+def _undeclared(cases: Configurations) -> Iterator[ComparedCases]:
     by_guarantee: dict[tuple[str, ...], list[Point]] = {}
     for point in guarantees.points(cases):
         by_guarantee.setdefault(point.survives, []).append(point)
@@ -69,16 +69,16 @@ def _undeclared(cases: Configurations) -> Iterator[Compared]:
         yield from _of_points(cases, points, leading_metric(cases))
 
 
-def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> Iterator[Compared]:
+def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> Iterator[ComparedCases]:
     """Give both systems at points of one guarantee, on the unmodified disk."""
     own_disk = guarantees.unmodified(points)
     for point in sweep.evenly(own_disk, _MOST_POINTS):
-        settings_text = _where(cases, point) if len(own_disk) > 1 else ""
+        settings_text = _settings_text(cases, point) if len(own_disk) > 1 else ""
         title = f"Survives {point.survives[0]}{f': {settings_text}' if settings_text else ''}"
         yield from _measured(cases, title, metric, list(zip(point.systems, point.cases, strict=True)))
 
 
-def _where(cases: Configurations, point: Point) -> str:
+def _settings_text(cases: Configurations, point: Point) -> str:
     """Name the settings of a point, but for those of the configurations that were chosen."""
     chosen_settings = set(point.entry.get("chosen") or ())
     named = {name: value for name, value in point.apart_from_disk.items() if name not in chosen_settings}
@@ -87,8 +87,8 @@ def _where(cases: Configurations, point: Point) -> str:
 
 def _measured(
     cases: Configurations, title: str, metric: str, system_cases: Sequence[tuple[str, str]]
-) -> Iterator[Compared]:
+) -> Iterator[ComparedCases]:
     """Give a comparison where every case has the metric."""
     if all(not numbers.absent(cases.row(case).get(metric)) for _, case in system_cases):
         rows = tuple(Row(system, cases.label(case), case) for system, case in system_cases)
-        yield Compared(title, metric, rows)
+        yield ComparedCases(title, metric, rows)

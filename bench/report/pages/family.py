@@ -117,7 +117,7 @@ def render(
             "usual": usual,
             "versions": [f"{system_title(system)} {version}" for system, version in usual.items()],
             "looks": {system: style.look(system) for system in systems},
-            "others": outdated_names,
+            "outdated_names": outdated_names,
             "missing": missing,
         },
     )

@@ -113,7 +113,11 @@ class Sizing:
     @property
     def reasons(self) -> list[str]:
         """Sentences on the guarantee and the response time behind each answer."""
-        return [words for cluster in self.clusters for words in (*_promised(cluster), *self._kept(cluster))]
+        return [
+            words
+            for cluster in self.clusters
+            for words in (*_promised(cluster), *self._response_time(cluster))
+        ]
 
     @property
     def partitions(self) -> str:
@@ -123,7 +127,7 @@ class Sizing:
         number = partitions(self.requirement_file.requirement, self.requirement_file.partition_rates)
         return f"Confluent's rule asks for {numbers.plural(number, 'partition')} at least."
 
-    def _kept(self, cluster: ClusterSize) -> Iterator[str]:
+    def _response_time(self, cluster: ClusterSize) -> Iterator[str]:
         busy = cluster.busy
         if busy is None:
             return

@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bench import durable, numbers
+from bench import durable_files, numbers
 from bench.records.trial import CheckRecord, TrialRecord
 from bench.report import fonts, results, style, templates
 from bench.report.figures import Drawing, trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
-from bench.report.sections import faults, sends_without_latency, served
+from bench.report.sections import faults, layout_changes, sends_without_latency
 from bench.report.sections.fact import Fact
 
 _BEYOND = (
@@ -66,7 +66,7 @@ def write(run: Path) -> None:
     order = sorted(int(trial) for trial in run_results.trials["trial"])
     faces = fonts.faces(string.printable + _BEYOND)
     css = f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}"
-    with durable.replacing_folder(run / PAGES) as fresh, style.drawing():
+    with durable_files.replacing_folder(run / PAGES) as fresh, style.drawing():
         (fresh / "style.css").write_text(css, encoding="utf-8")
         for trial in order:
             row = run_results.trials[run_results.trials["trial"] == trial].iloc[0]
@@ -97,7 +97,7 @@ def _page(run_results: Results, row: pd.Series[Any], order: list[int]) -> TrialP
         errors=results.records(run_results.errors[run_results.errors["trial"] == trial]),
         checks=record.verdicts,
         faults=faults.steps(record),
-        history=served.in_trial(run_results, trial),
+        history=layout_changes.in_trial(run_results, trial),
         settings=_settings(record),
         logs=_logs(run_results.run, record),
     )

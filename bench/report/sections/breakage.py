@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.report.sections import faults, served
+from bench.report.sections import faults, layout_changes
 from bench.report.sections.fact import Fact
 from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Table
@@ -34,7 +34,7 @@ def _content(report: ReportInput) -> Breakage | None:
         tables=tables,
         steps=faults.by_round(report.results, report.parts),
         evidence=faults.evidence(report.results),
-        history=served.by_case(report.results),
+        history=layout_changes.by_case(report.results),
     )
 
 

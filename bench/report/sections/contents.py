@@ -13,10 +13,10 @@ from bench.report.sections import (
     corrections,
     costs,
     delivery_account,
-    effective,
+    effective_settings,
     effects,
+    expectation_figures,
     expectations,
-    expected_figures,
     fault_summary,
     guarantees,
     latencies,
@@ -43,7 +43,7 @@ _MEASURED = (
     effects.SECTION,
     same_settings.SECTION,
     throughput.SECTION,
-    expected_figures.SECTION,
+    expectation_figures.SECTION,
     price.SECTION,
     latencies.SERVICE_TIME,
     latencies.RESPONSE_TIME,
@@ -63,7 +63,7 @@ _OUTCOME = (
     guarantees.SECTION,
     left_out_points.SECTION,
 )
-_METHOD = (method.SECTION, effective.SECTION, manifest.SECTION, corrections.SECTION)
+_METHOD = (method.SECTION, effective_settings.SECTION, manifest.SECTION, corrections.SECTION)
 
 
 def sections(*, broken: bool) -> tuple[Section, ...]:

@@ -92,7 +92,7 @@ def warnings(results: Results) -> list[str]:
         sends_without_latency.warning(results),
         method.cold(results),
         machine_speed.unsteady(results),
-        method.crowding(results),
+        method.other_work_warning(results),
     )
     sentences += [warning for warning in optional if warning]
     if other_runs.is_quick(results.manifest):

@@ -262,12 +262,12 @@ def _unread(trials: pd.DataFrame) -> str:
 
 
 def _log(results: Results) -> Iterator[Statement]:
-    duplicates, disordered = (int(results.valid[name].sum()) for name in ("duplicates", "out_of_order"))
+    duplicates, out_of_order = (int(results.valid[name].sum()) for name in ("duplicates", "out_of_order"))
     if duplicates:
         yield Statement("neutral", f"{numbers.plural(duplicates, 'duplicate')} in the log.")
-    if disordered:
-        yield Statement("neutral", f"{numbers.plural(disordered, 'message')} out of order.")
-    if len(results.valid) and not duplicates and not disordered:
+    if out_of_order:
+        yield Statement("neutral", f"{numbers.plural(out_of_order, 'message')} out of order.")
+    if len(results.valid) and not duplicates and not out_of_order:
         yield Statement("good", "No message is duplicated, none is out of order.")
 
 

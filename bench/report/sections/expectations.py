@@ -81,7 +81,7 @@ def _heads(results: Results) -> tuple[str, str]:
 
 
 def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectation:
-    comparisons, common_outcome = entry.get("comparisons") or (), _alike(entry)
+    comparisons, common_outcome = entry.get("comparisons") or (), _common_outcome(entry)
     shown = {**entry, "comparisons": ()} if common_outcome else entry
     return Expectation(
         anchor=f"expectation-{number}",
@@ -160,13 +160,13 @@ def _ratios(comparisons: Sequence[Json]) -> str:
     return f"median ratio {numbers.ratio(ratios[0])}{interval}"
 
 
-def _alike(entry: Json) -> str:
+def _common_outcome(entry: Json) -> str:
     """Say in few words what each trial came to where a bound held and all of them are alike; empty elsewhere."""
     comparisons = entry.get("comparisons") or ()
     if not _bounds(comparisons) or _word(entry.get("verdict")) != "held":
         return ""
     metric = str(entry.get("metric") or "")
-    trial_texts = {_seen(comparison, metric) for comparison in comparisons if comparison["values"]}
+    trial_texts = {_trial_values(comparison, metric) for comparison in comparisons if comparison["values"]}
     distinct_values = {value for text in trial_texts for value in text.split(", ")}
     if len(distinct_values) != 1:
         return ""
@@ -203,7 +203,7 @@ def _comparisons(entry: Json, heads: tuple[str, str]) -> Table:
                     *(Cell(numbers.count(count)) for count in counts),
                     Cell(numbers.ratio(comparison.get("ratio_median"))),
                     Cell(numbers.between(comparison.get("ratio_low"), comparison.get("ratio_high"))),
-                    Cell(_seen(comparison, str(entry.get("metric") or ""))),
+                    Cell(_trial_values(comparison, str(entry.get("metric") or ""))),
                     Cell(sign, TONES.get(verdict, "warn")),
                 )
             )
@@ -211,7 +211,7 @@ def _comparisons(entry: Json, heads: tuple[str, str]) -> Table:
     return Table("Comparisons", columns, tuple(rows))
 
 
-def _seen(comparison: Json, metric: str) -> str:
+def _trial_values(comparison: Json, metric: str) -> str:
     """Say what each trial came to, where it was held against a bound; a time that had no end is a word."""
     values = comparison.get("values") or ()
     texts = [value if isinstance(value, str) else figure(value, metric) for value in values]

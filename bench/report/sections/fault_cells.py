@@ -7,15 +7,15 @@ from bench.report import fault_words as words
 from bench.report.loss import Loss, Span
 from bench.report.outage import INVALID, Outage
 from bench.report.sections.fault_outcome import Outcome
-from bench.report.sections.promise_coverage import Covered
+from bench.report.sections.promise_coverage import Coverage
 from bench.report.table import Cell
 
 HEADS = ("no writes", "lost", "duplicated")
 """The heads of `cells`."""
 _PROMISED = {
-    Covered.WITHIN: "against its promise",
-    Covered.BEYOND: "outside its promise",
-    Covered.OPEN: "",
+    Coverage.WITHIN: "against its promise",
+    Coverage.BEYOND: "outside its promise",
+    Coverage.OPEN: "",
 }
 
 

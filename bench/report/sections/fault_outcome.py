@@ -15,7 +15,7 @@ from bench.report.outage import Outage
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import promise_coverage
-from bench.report.sections.promise_coverage import Covered
+from bench.report.sections.promise_coverage import Coverage
 from bench.systems.registry import system_title
 
 _MANY_UNANSWERED = 0.01
@@ -47,7 +47,7 @@ class Outcome:
     duplicates: tuple[int, ...]
     out_of_order: tuple[int, ...]
     unanswered: tuple[int, ...]
-    covered: Covered
+    covered: Coverage
     survives: str
     once: bool
     resends: bool
@@ -76,7 +76,7 @@ class Outcome:
     def broken_promise(self) -> bool:
         """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
         unread = any(self.unread) and not self.reads_wait
-        return (self.lost > 0 or unread) and self.covered is Covered.WITHIN
+        return (self.lost > 0 or unread) and self.covered is Coverage.WITHIN
 
     @property
     def repeated(self) -> bool:
@@ -117,7 +117,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
         unanswered=tuple(map(int, valid[["failed", "unknown"]].sum(axis=1))),
-        covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
+        covered=judged.pop() if len(judged) == 1 and not settles else Coverage.OPEN,
         survives=" or ".join(promised),
         once=bool(tried) and not settles and all(_once(tried_case.trials) for tried_case in tried),
         resends=bool(tried) and not settles and all(_resends(tried_case.trials) for tried_case in tried),

@@ -57,9 +57,9 @@ def _line(results: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cel
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials[trials["verdict"] == "valid"]
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
-    uncrowded_trials, of = method.uncrowded_trials(valid)
-    faults = results.faults[results.faults["trial"].isin(uncrowded_trials["trial"])]
-    rates_before = _before(faults)
+    undisturbed_trials, of = method.undisturbed_trials(valid)
+    faults = results.faults[results.faults["trial"].isin(undisturbed_trials["trial"])]
+    rates_before = _rates_before(faults)
     tone = "bad" if promise_coverage.breaks_promise(results, str(case["case"])) else "strong"
     lost, *other_counts = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
     if valid["unread"].any():
@@ -72,22 +72,23 @@ def _line(results: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cel
         Cell(_label(results, part, case, trials), "plain"),
         counted,
         Cell(
-            f"{_middle(rates_before, numbers.rate)}{_asked(results, uncrowded_trials, rates_before)}", "plain"
+            f"{_middle(rates_before, numbers.rate)}{_requested_rate(results, undisturbed_trials, rates_before)}",
+            "plain",
         ),
         lost,
         *other_counts,
         gap(_longest(faults, "ack_gap"), of),
         _back(faults, of),
-        gap(_unread(_longest(faults, "live_gap"), uncrowded_trials), of),
+        gap(_unread(_longest(faults, "live_gap"), undisturbed_trials), of),
     )
 
 
-def _before(faults: pd.DataFrame) -> pd.Series[Any]:
+def _rates_before(faults: pd.DataFrame) -> pd.Series[Any]:
     """Return the rate of acknowledgements before the first fault of each trial."""
     return faults.sort_values("asked_ns").groupby("trial")["rate_before"].first().dropna()
 
 
-def _asked(results: Results, trials: pd.DataFrame, rates_before: pd.Series[Any]) -> str:
+def _requested_rate(results: Results, trials: pd.DataFrame, rates_before: pd.Series[Any]) -> str:
     """Say what rate an open loop asked for, where much less of it was acknowledged before anything broke."""
     loads = (results.trial_records[int(trial)].load for trial in trials["trial"])
     rates = {rate for load in loads for rate in method.rates(load)}

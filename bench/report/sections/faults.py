@@ -61,12 +61,12 @@ def evidence(results: Results) -> list[Fact]:
 def steps(trial: TrialRecord) -> list[Fact]:
     """Return what each step of a trial did and saw."""
     return [
-        _told(trial.case.system, step, _after(trial.faults[:number], step))
+        _step_fact(trial.case.system, step, _delay_words(trial.faults[:number], step))
         for number, step in enumerate(trial.faults)
     ]
 
 
-def _after(earlier_steps: Sequence[StepRecord], step: StepRecord) -> str:
+def _delay_words(earlier_steps: Sequence[StepRecord], step: StepRecord) -> str:
     """Say how long after the last fault's effect a step came."""
     times = [
         (earlier_step.effect_ns, earlier_step.name)
@@ -80,7 +80,7 @@ def _after(earlier_steps: Sequence[StepRecord], step: StepRecord) -> str:
     return f"{since_s:.1f} s after {name} was in force. " if since_s >= 0 else ""
 
 
-def _told(system: str, step: AnyStep, delay_words: str) -> Fact:
+def _step_fact(system: str, step: AnyStep, delay_words: str) -> Fact:
     name = f"{step.name} ({step.condition or step.kind})"
     match step:
         case ReadRecord():

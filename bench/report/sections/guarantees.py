@@ -12,7 +12,7 @@ from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import promise_coverage, promise_evidence, resources
-from bench.report.sections.promise_coverage import Covered
+from bench.report.sections.promise_coverage import Coverage
 from bench.report.sections.section import ReportInput, Section
 from bench.report.table import (
     Cell,
@@ -77,7 +77,7 @@ def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, price
     unread = case.get("unread") or None
     counts = (
         number_cell(case["acked"]),
-        lost_cell(case, tone="bad" if tried.judged is Covered.WITHIN else "plain"),
+        lost_cell(case, tone="bad" if tried.judged is Coverage.WITHIN else "plain"),
         number_cell(unread, tone="warn"),
     )
     return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))

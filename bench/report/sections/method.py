@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bench import numbers
-from bench.model import CROWDED
+from bench.model import OTHER_WORK_CORES
 from bench.records.trial import LoadRecord, NodeSizeRecord, TrialRecord
 from bench.report import presentation, sweep
 from bench.report.results import Json, Results
@@ -357,28 +357,29 @@ def _client(results: Results) -> str:
     return f"load process: median {middle}, at most {most} of a core; event loop late by at most {late}."
 
 
-def crowded(trials: pd.DataFrame) -> pd.Series[float]:
+def other_work_cores(trials: pd.DataFrame) -> pd.Series[float]:
     """Return the cores that other work took in the trials in which it took enough of them to matter."""
     other_cores = pd.to_numeric(trials["other_cpu"])
-    return other_cores[other_cores >= CROWDED]
+    return other_cores[other_cores >= OTHER_WORK_CORES]
 
 
-def uncrowded_trials(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the trials that other work did not crowd, all where it crowded each; in words how many, or that it did."""
-    quiet = valid.drop(crowded(valid).index)
+def undisturbed_trials(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the trials that other work did not disturb, all where it disturbed each; in words how many."""
+    quiet = valid.drop(other_work_cores(valid).index)
     if quiet.empty:
         return valid, "" if valid.empty else " (beside other work)"
     return quiet, f" ({numbers.plural(len(quiet), 'trial')})" if len(quiet) < len(valid) else ""
 
 
-def crowding(results: Results) -> str | None:
+def other_work_warning(results: Results) -> str | None:
     """Return the warning that something else took part of the machine while trials ran, None where nothing did."""
-    other_cores = crowded(results.trials)
+    other_cores = other_work_cores(results.trials)
     if other_cores.empty:
         return None
     trials = ", ".join(str(trial) for trial in sorted(results.trials.loc[other_cores.index, "trial"]))
     return (
-        f"Other work took more than {CROWDED:g} of the {cores(results)}, up to {numbers.rate(other_cores.max())}, in "
+        f"Other work took more than {OTHER_WORK_CORES:g} of the {cores(results)}, "
+        f"up to {numbers.rate(other_cores.max())}, in "
         f"{len(other_cores)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): of those read what was "
         "counted, not rates, latencies and gaps."
     )

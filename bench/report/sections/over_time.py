@@ -10,8 +10,8 @@ import pandas as pd
 
 from bench.model import NANOS
 from bench.report import sweep
-from bench.report.figures import stored
-from bench.report.remaining import bytes_text
+from bench.report.figures import disk_usage
+from bench.report.message_retention import bytes_text
 from bench.report.results import Results
 from bench.report.sections.delivery import labels
 from bench.report.sections.section import ReportInput, Section
@@ -61,10 +61,10 @@ def by_server(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 def _courses(results: Results, parts: Sequence[sweep.Part]) -> Iterator[tuple[str, str, pd.Series[float]]]:
     """Give a case's name, a server's, and its bytes by seconds since the first send."""
     names = labels(results, parts)
-    telemetry = results.telemetry[results.telemetry["metric"] == stored.METRIC]
+    telemetry = results.telemetry[results.telemetry["metric"] == disk_usage.METRIC]
     for part in parts:
         for case in map(str, part.cases[part.cases["rounds"] > 0]["case"]):
-            trial = stored.shown_trial(results, case)
+            trial = disk_usage.shown_trial(results, case)
             if trial is None:
                 continue
             samples = telemetry[telemetry["trial"] == trial].sort_values("at_ns")

@@ -19,7 +19,7 @@ from bench.report.results import Results, waited
 from bench.systems.registry import system_title
 
 
-class Covered(StrEnum):
+class Coverage(StrEnum):
     """What a promise says of what broke."""
 
     WITHIN = "within the promise"
@@ -28,7 +28,7 @@ class Covered(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tried:
+class PromiseTrials:
     """What a case promises, its trials, and those of them that are valid."""
 
     promise: Guarantee | None
@@ -89,14 +89,14 @@ class Tried:
         return sum(any(met(promise, step, trial) for step in faults(trial)) for trial in self.valid)
 
     @cached_property
-    def judged(self) -> Covered:
+    def judged(self) -> Coverage:
         """Whether what broke is within the promise; where nothing is known of one, a loss is one of a kept message.
 
         No promise speaks of what servers delete as they were told: open where steps only waited and read.
         """
         if waited(self.trials):
-            return Covered.OPEN
-        return Covered.WITHIN if self.promise is None else covered(self.promise, self.valid)
+            return Coverage.OPEN
+        return Coverage.WITHIN if self.promise is None else covered(self.promise, self.valid)
 
 
 class _Absence(NamedTuple):
@@ -144,11 +144,11 @@ def unlike(results: Results) -> str | None:
     return f"The two do not promise the same of an acknowledged message. It survives, on {survival_words}."
 
 
-def of_case(records: Iterable[TrialRecord], case: str) -> Tried:
+def of_case(records: Iterable[TrialRecord], case: str) -> PromiseTrials:
     """Return a case's part of a run's trials."""
     trials = [trial for trial in records if trial.case.name == case]
     valid = [trial for trial in trials if trial.verdict == Verdict.VALID]
-    return Tried(trials[0].case.guarantee if trials else None, trials, valid)
+    return PromiseTrials(trials[0].case.guarantee if trials else None, trials, valid)
 
 
 def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool:
@@ -159,7 +159,7 @@ def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool
     tried = of_case(results.trial_records.values(), case)
     if unread and tried.reads_wait:
         return False
-    return tried.judged is Covered.WITHIN and not any(settles(trial) for trial in tried.trials)
+    return tried.judged is Coverage.WITHIN and not any(settles(trial) for trial in tried.trials)
 
 
 def settles(trial: TrialRecord) -> bool:
@@ -172,25 +172,25 @@ def faults(trial: TrialRecord) -> list[StrikeRecord]:
     return [fault for fault in trial.strikes.values() if fault.proven]
 
 
-def covered(promise: Guarantee, trials: Iterable[TrialRecord]) -> Covered:
+def covered(promise: Guarantee, trials: Iterable[TrialRecord]) -> Coverage:
     """Judge what broke in the trials of a case; open where they differ, and without any."""
     verdicts = {_judged(promise, trial) for trial in trials}
-    return verdicts.pop() if len(verdicts) == 1 else Covered.OPEN
+    return verdicts.pop() if len(verdicts) == 1 else Coverage.OPEN
 
 
-def _judged(promise: Guarantee, trial: TrialRecord) -> Covered:
+def _judged(promise: Guarantee, trial: TrialRecord) -> Coverage:
     if promise.nodes is None:
-        return Covered.BEYOND
+        return Coverage.BEYOND
     struck = [step for step in faults(trial) if _keepers(promise, step)]
     if promise.condition:
         failed = any(_fails(promise, step) for step in struck)
-        return Covered.BEYOND if failed else Covered.OPEN if struck else Covered.WITHIN
+        return Coverage.BEYOND if failed else Coverage.OPEN if struck else Coverage.WITHIN
     lost = [loss for step in struck for loss in _losses(promise, step, trial)]
     if _at_once(lost) > promise.nodes:
-        return Covered.BEYOND
+        return Coverage.BEYOND
     misled = any(absence.to_ns < math.inf for absence in lost)  # by one that is back, and has forgotten
     few = len({absence.node for absence in lost}) <= promise.nodes
-    return Covered.WITHIN if few and not misled else Covered.OPEN
+    return Coverage.WITHIN if few and not misled else Coverage.OPEN
 
 
 def _keepers(promise: Guarantee, step: StrikeRecord) -> list[str]:

@@ -11,10 +11,10 @@ import pandas as pd
 from bench import numbers
 from bench.guarantee import Guarantee
 from bench.report import other_runs, sweep
-from bench.report.other_runs import Other
+from bench.report.other_runs import OtherRun
 from bench.report.results import Results
 from bench.report.sections import fault_summary, method, promise_coverage
-from bench.report.sections.promise_coverage import Covered, promises
+from bench.report.sections.promise_coverage import Coverage, promises
 from bench.report.table import Cell, Column, Row, Table, fate_cell, heading, known_lost
 from bench.systems.registry import system_title
 
@@ -30,24 +30,24 @@ _COLUMNS = (
 _UNTRIED = "No scenario with a fault has tried this here."
 
 
-class _Tried(NamedTuple):
+class _TestedCase(NamedTuple):
     """A case of another run in which something broke."""
 
-    other_run: Other
+    other_run: OtherRun
     case: pd.Series[Any]
     promise: Guarantee
-    tried: promise_coverage.Tried
+    tried: promise_coverage.PromiseTrials
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class PromiseEvidence:
     """What other runs in the same folder say to the promises of this one's cases, by system.
 
     `broke` tells whether anything broke in any of them.
     """
 
     promised: Mapping[str, Sequence[Guarantee]]
-    tried: Sequence[_Tried]
+    tried: Sequence[_TestedCase]
     broke: bool
 
     def evidence(self, system: str, promises: Collection[str]) -> str:
@@ -60,7 +60,7 @@ class Elsewhere:
             for tried_case in self.tried
             if tried_case.case["system"] == system
             and tried_case.promise.survives in promises
-            and tried_case.tried.judged is Covered.WITHIN
+            and tried_case.tried.judged is Coverage.WITHIN
             and tried_case.tried.put_to_test
         ]
         if not tried_cases:
@@ -92,21 +92,21 @@ class Elsewhere:
         )
 
 
-def _unknown(tried_case: _Tried) -> bool:
+def _unknown(tried_case: _TestedCase) -> bool:
     """Whether nobody knows of any message that is lost, nor that none is."""
     return numbers.absent(tried_case.case["lost"]) and not known_lost(tried_case.case)
 
 
-def _outcome(tried: Sequence[_Tried]) -> str:
+def _outcome(tried: Sequence[_TestedCase]) -> str:
     """State what trials lost that were all read, and how many of them destroyed a copy."""
     lost = sum(known_lost(tried_case.case) > 0 for tried_case in tried)
     runs = numbers.plural(len({tried_case.other_run.path for tried_case in tried}), "scenario")
     of = f"lost messages in {lost} of {numbers.plural(len(tried), 'configuration')}"
     trials = numbers.plural(_trials(tried), "trial")
-    return f"{of if lost else 'lost nothing'} in {trials} of {runs}, {_how(tried)}"
+    return f"{of if lost else 'lost nothing'} in {trials} of {runs}, {_trial_details(tried)}"
 
 
-def _how(tried: Sequence[_Tried]) -> str:
+def _trial_details(tried: Sequence[_TestedCase]) -> str:
     """State in how many trials a node never came back, and all were without power: in the others nodes came back."""
     gone, cut = (
         sum(getattr(tried_case.tried, name) for tried_case in tried) for name in ("lost_nodes", "cut_power")
@@ -116,17 +116,17 @@ def _how(tried: Sequence[_Tried]) -> str:
     return f"of which {details}" if details else "in all of which nodes came back"
 
 
-def _waits(tried: Sequence[_Tried]) -> str:
+def _waits(tried: Sequence[_TestedCase]) -> str:
     """State how many messages no server gives until another replica is in sync, and in which scenarios."""
     return f"has {_unread(tried)}, unread until another replica is in sync"
 
 
-def _upper_bound(tried: Sequence[_Tried]) -> str:
+def _upper_bound(tried: Sequence[_TestedCase]) -> str:
     """State how many messages are lost at most where full reads did not reach their end, and in which scenarios."""
     return f"at most {_unread(tried)}, where reading stopped early"
 
 
-def _unread(tried: Sequence[_Tried]) -> str:
+def _unread(tried: Sequence[_TestedCase]) -> str:
     counts = ([tried_case.case.get(name) for tried_case in tried] for name in ("unread", "acked"))
     unread, acked = (int(pd.to_numeric(pd.Series(count, dtype=object)).sum()) for count in counts)
     scenarios = ", ".join(
@@ -135,11 +135,11 @@ def _unread(tried: Sequence[_Tried]) -> str:
     return f"{unread:,} of {acked:,} messages in {numbers.plural(_trials(tried), 'trial')} of {scenarios}"
 
 
-def _trials(tried: Sequence[_Tried]) -> int:
+def _trials(tried: Sequence[_TestedCase]) -> int:
     return sum(int(tried_case.case["rounds"]) for tried_case in tried)
 
 
-def elsewhere(results: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
+def elsewhere(results: Results, parts: Sequence[sweep.Part]) -> PromiseEvidence | None:
     """Look at the latest run of each scenario in the same folder.
 
     None for a run in which something broke itself, and where nothing is promised.
@@ -149,12 +149,15 @@ def elsewhere(results: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None
         return None
     runs = list(other_runs.broken(results.run.resolve().parent))
     tried = [
-        tried_case for other_run in runs for tried_case in _tried(other_run) if _alike(results, tried_case)
+        tried_case
+        for other_run in runs
+        for tried_case in _tried(other_run)
+        if _same_version(results, tried_case)
     ]
-    return Elsewhere(promised, tried, bool(runs))
+    return PromiseEvidence(promised, tried, bool(runs))
 
 
-def _alike(results: Results, tried_case: _Tried) -> bool:
+def _same_version(results: Results, tried_case: _TestedCase) -> bool:
     """Whether a case of another run is of the same version of its system, as far as both runs tell it."""
     system = tried_case.case["system"]
     version, other_version = (
@@ -164,7 +167,7 @@ def _alike(results: Results, tried_case: _Tried) -> bool:
     return version is None or other_version is None or version == other_version
 
 
-def tables(evidence: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
+def tables(evidence: PromiseEvidence, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table a system: under each promise of this run's cases, what became of it where something broke.
 
     No table where nothing broke in any other run.
@@ -176,7 +179,7 @@ def tables(evidence: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
     ]
 
 
-def _tried(other_run: Other) -> Iterator[_Tried]:
+def _tried(other_run: OtherRun) -> Iterator[_TestedCase]:
     """Give the cases of a run that show something of their promise.
 
     Not those in which nothing broke, nor those with an application in between: what that loses it loses by settling.
@@ -185,10 +188,10 @@ def _tried(other_run: Other) -> Iterator[_Tried]:
         tried = promise_coverage.of_case(other_run.trials.values(), case["case"])
         settles = any(promise_coverage.settles(trial) for trial in tried.trials)
         if tried.promise and not settles and any(promise_coverage.faults(trial) for trial in tried.trials):
-            yield _Tried(other_run, case, tried.promise, tried)
+            yield _TestedCase(other_run, case, tried.promise, tried)
 
 
-def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:
+def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_TestedCase]) -> Table:
     rows: list[Row] = []
     for promise in promises:
         words = f"survives {promise.survives}" if promise.nodes is not None else "nothing is promised"
@@ -201,7 +204,7 @@ def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tri
     return Table(part.title, _COLUMNS, tuple(rows), part.system)
 
 
-def _row(tried_case: _Tried) -> Row:
+def _row(tried_case: _TestedCase) -> Row:
     case, other_run, lost = tried_case.case, tried_case.other_run, fate_cell(tried_case.case)
     name = str(case["case"]).removeprefix(str(case["system"])).strip()
     link = (("report", f"../{other_run.path.name}/report.html"),)
@@ -212,7 +215,7 @@ def _row(tried_case: _Tried) -> Row:
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
             lost
-            if tried_case.tried.judged is Covered.WITHIN or lost.tone == "quiet"
+            if tried_case.tried.judged is Coverage.WITHIN or lost.tone == "quiet"
             else replace(lost, tone="plain"),
             _unserved(tried_case),
             Cell(tried_case.tried.judged),
@@ -220,7 +223,7 @@ def _row(tried_case: _Tried) -> Row:
     )
 
 
-def _unserved(tried_case: _Tried) -> Cell:
+def _unserved(tried_case: _TestedCase) -> Cell:
     """The longest time without an acknowledgement, the least and the most of the trials; whether writes were to go on.
 
     They are where no more nodes that keep messages were gone at one time than writes go on without; of other nodes a
@@ -232,11 +235,11 @@ def _unserved(tried_case: _Tried) -> Cell:
         tried_case.other_run.measured["case"] == tried_case.case["case"]
     ]
     valid = case_trials[case_trials["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
-    uncrowded_trials, of = method.uncrowded_trials(valid)
+    undisturbed_trials, of = method.undisturbed_trials(valid)
     gaps = pd.DataFrame(
         {
-            "ns": uncrowded_trials["unavailable_ns"].astype(float),
-            "ended": uncrowded_trials["unavailable_ended"],
+            "ns": undisturbed_trials["unavailable_ns"].astype(float),
+            "ended": undisturbed_trials["unavailable_ended"],
         }
     )
     gap_cell = fault_summary.gap(gaps, of)

@@ -169,4 +169,4 @@ def _content(report: ReportInput) -> list[Table]:
     return [table for table in tables if table]
 
 
-SECTION = Section("taken", "What it took", _content)
+SECTION = Section("resources", "What it took", _content)

@@ -121,7 +121,7 @@ def _probes(trials: Sequence[TrialRecord]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in values_by_probe.items()}
 
 
-def _rows(cases: Sequence[_Case], other_run: other_runs.Other) -> Iterator[Row]:
+def _rows(cases: Sequence[_Case], other_run: other_runs.OtherRun) -> Iterator[Row]:
     cases_there = {case.settings: case for case in _cases(other_run.cases, other_run.trials, ())}
     for case in cases:
         if (case_there := cases_there.get(case.settings)) is not None:

@@ -13,7 +13,9 @@ from bench.report.sweep import Part
 from bench.report.table import Table
 
 if TYPE_CHECKING:
-    from bench.report.sections.promise_evidence import Elsewhere  # it is made with modules that have sections
+    from bench.report.sections.promise_evidence import (
+        PromiseEvidence,  # it is made with modules that have sections
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class ReportInput:
     results: Results
     parts: Sequence[Part]
     drawings: Mapping[str, Drawing]
-    elsewhere: Elsewhere | None
+    elsewhere: PromiseEvidence | None
     causes: Sequence[Cause]
     whole_table: Table | None
     compared: Table | None = None

@@ -9,7 +9,7 @@ import pandas as pd
 from bench import numbers
 from bench.report.results import Results
 
-_MUCH = 0.02
+_LARGE_SHARE = 0.02
 """From this share of what was due on, the first page says that it was never sent."""
 
 
@@ -32,7 +32,7 @@ def some(results: Results) -> bool:
     return any(share(case) for _, case in results.cases.iterrows())
 
 
-class Worst(NamedTuple):
+class WorstCase(NamedTuple):
     """The case that sent the least of what was due; of how many (`all_cases`) so many (`cases`) left out much of it."""
 
     case: str
@@ -41,18 +41,20 @@ class Worst(NamedTuple):
     all_cases: int
 
 
-def worst(results: Results) -> Worst | None:
+def worst(results: Results) -> WorstCase | None:
     """Return which case did not send the largest share of what was due; None where no case left out much of it."""
     shares = {
         str(case["case"]): _never(case) / due
         for _, case in results.cases.iterrows()
         if not numbers.absent(case["sent"]) and (due := case["sent"] + _never(case))
     }
-    large_shares = {case: unsent_share for case, unsent_share in shares.items() if unsent_share >= _MUCH}
+    large_shares = {
+        case: unsent_share for case, unsent_share in shares.items() if unsent_share >= _LARGE_SHARE
+    }
     if not large_shares:
         return None
     case = max(large_shares, key=lambda name: large_shares[name])
-    return Worst(case, large_shares[case], len(large_shares), len(shares))
+    return WorstCase(case, large_shares[case], len(large_shares), len(shares))
 
 
 def warning(results: Results) -> str | None:

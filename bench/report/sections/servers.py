@@ -29,7 +29,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
         if words := _words(_client, _trials(results, part.system)):
             yield Fact(f"{part.title}'s client", f"{_library(results, part.system)}{words}")
     for part in parts:
-        if words := _chosen(_trials(results, part.system)):
+        if words := _shared_settings(_trials(results, part.system)):
             yield Fact(f"{part.title}, set by the scenario", words)
 
 
@@ -162,7 +162,7 @@ def _client(trial: TrialRecord) -> str:
     return ", ".join(f"{name}={text(trial.producer[name])}" for name in names if name in trial.producer)
 
 
-def _chosen(trials: Sequence[TrialRecord]) -> str:
+def _shared_settings(trials: Sequence[TrialRecord]) -> str:
     """What the scenario gave all cases of a system alike; what differs is in their names."""
     setting_values: dict[str, dict[str, set[str]]] = {}
     for trial in trials:

@@ -13,7 +13,7 @@ from bench import numbers
 from bench.guarantee import Guarantee
 from bench.report.results import Results, waited
 from bench.report.sections import promise_coverage
-from bench.report.sections.promise_coverage import Covered
+from bench.report.sections.promise_coverage import Coverage
 from bench.report.table import Cell, Column, Row, Table, without_empty
 from bench.systems.registry import in_order, system_title
 
@@ -24,7 +24,7 @@ _COLUMNS = (
     Column("more than that", "number", "trials that lost messages when the fault was"),
     Column("not judged", "number", "trials that lost messages when the fault was"),
 )
-_KINDS = (Covered.WITHIN, Covered.BEYOND, Covered.OPEN)
+_KINDS = (Coverage.WITHIN, Coverage.BEYOND, Coverage.OPEN)
 """In the order of the columns."""
 
 
@@ -35,7 +35,7 @@ class TrialLoss:
     system: str
     settings: str
     promise: Guarantee
-    covered: Covered
+    covered: Coverage
     lost: bool
 
 
@@ -105,8 +105,8 @@ def _rank(loss: TrialLoss) -> tuple[int, bool, bool, str]:
     return nodes, bool(promise.condition), promise.power, loss.settings
 
 
-def _cell(kind: Covered, losing: int, trials: int) -> Cell:
+def _cell(kind: Coverage, losing: int, trials: int) -> Cell:
     if not trials:
         return Cell(numbers.NOTHING, "quiet")
-    tone = "quiet" if not losing else "bad" if kind is Covered.WITHIN else "strong"
+    tone = "quiet" if not losing else "bad" if kind is Coverage.WITHIN else "strong"
     return Cell(f"{losing} of {trials}", tone, sort=losing / trials)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench import numbers
 from bench.report.results import Json, Results
-from bench.report.sections.promise_evidence import Elsewhere
+from bench.report.sections.promise_evidence import PromiseEvidence
 from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 from bench.systems.registry import system_title
@@ -24,7 +24,7 @@ _OF_THE_CLOSED_LOOP = (
 )
 
 
-def sides(results: Results, elsewhere: Elsewhere | None = None) -> Table | None:
+def sides(results: Results, elsewhere: PromiseEvidence | None = None) -> Table | None:
     """Return medians of both systems and their ratios, a row a point; None where there is no point that both have.
 
     Above the points of one pair of guarantees stand whether these are the same, and the settings that all share.
@@ -58,11 +58,13 @@ def sides(results: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     return without_empty(Table(title, tuple(columns), rows))
 
 
-def _groups(comparison: Json, names: Sequence[str], elsewhere: Elsewhere | None) -> dict[str, list[Json]]:
+def _groups(
+    comparison: Json, names: Sequence[str], elsewhere: PromiseEvidence | None
+) -> dict[str, list[Json]]:
     """Put points together of which the same is to be said, by that."""
     groups: dict[str, list[Json]] = {}
     for point in comparison["points"]:
-        words = f"{_promised(point, names)}{_kept(point, comparison['systems'], elsewhere)}"
+        words = f"{_promised(point, names)}{_evidence(point, comparison['systems'], elsewhere)}"
         groups.setdefault(words, []).append(point)
     return groups
 
@@ -87,7 +89,7 @@ def _promised(point: Json, names: Sequence[str]) -> str:
     return f"the same guarantee, survives {first_promise}{only}"
 
 
-def _kept(point: Json, systems: Sequence[str], elsewhere: Elsewhere | None) -> str:
+def _evidence(point: Json, systems: Sequence[str], elsewhere: PromiseEvidence | None) -> str:
     """Say whether they were kept where something broke; empty where that is not known of any."""
     if elsewhere is None or point["same"] is None:
         return ""
@@ -130,4 +132,4 @@ def _content(report: ReportInput) -> Table | None:
     return sides(report.results, report.elsewhere)
 
 
-SECTION = Section("sides", "Side by side", _content)
+SECTION = Section("system-comparison", "Side by side", _content)

@@ -12,11 +12,11 @@ from confluent_kafka.admin import AdminClient
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Cluster, Node, Topic, TopicState, of_role
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.kafka import reassign, topic_admin, topics
 from bench.systems.kafka.config import copies
-from bench.systems.kafka.describe import active_controller, node_settings
 from bench.systems.kafka.features import FEATURES, finalized
+from bench.systems.kafka.live_settings import active_controller, node_settings
 from bench.systems.kafka.nodes import (
     BROKER,
     CONTROLLER,
@@ -207,7 +207,7 @@ class KafkaAdmin:
         reassign.elect(tools, by_place)
         return moved.evidence
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - of all topics
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002 - of all topics
         """See protocols.Admin: all replicas of the broker move to others, by Kafka's own tool."""
         tools = self._tools()
         broker = next(

@@ -18,7 +18,7 @@ from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
 from bench.systems.kafka.records import Record, consume, leave, poll, received
 from bench.systems.kafka.settings import PARTITIONER, client_config, client_properties, lookup, merged
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 _SYNC: Settings = {
     # librdkafka's default of 5 ms would stand in every latency of a producer with one message in flight. With more
@@ -31,7 +31,7 @@ _PRODUCER: Settings = {
     "enable.idempotence": False,
 }
 _QUEUE_MESSAGES = 100_000
-_TOLD = (
+_REPORTED_DEFAULTS = (
     "linger.ms",
     "retries",
     "retry.backoff.ms",
@@ -63,7 +63,7 @@ _LIVE: Settings = {
     "fetch.min.bytes": 1,
     "fetch.wait.max.ms": 500,
 }
-Report: TypeAlias = Callable[[Callable[[Done], None], KafkaError | None, Message], None]
+Report: TypeAlias = Callable[[Callable[[SendResult], None], KafkaError | None, Message], None]
 
 _SHORT_S = 0.19
 """confluent-kafka serves longer waits in pieces of 200 ms and, unlike librdkafka, does not end them early."""
@@ -99,7 +99,7 @@ class KafkaProducers:
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
         properties = client_properties()
-        defaults: dict[str, Scalar] = {name: properties[name].default for name in _TOLD}
+        defaults: dict[str, Scalar] = {name: properties[name].default for name in _REPORTED_DEFAULTS}
         if text(lookup(self._config, "enable.idempotence")) == "true":
             defaults["max.in.flight"] = 5  # librdkafka lowers it by itself
         if PARTITIONER in self._config:
@@ -134,14 +134,14 @@ class KafkaProducer:
         self._producer = producer
         self._topic = topic.name
         self._places = cycle(places)
-        self._refused: deque[tuple[Callable[[Done], None], Done]] = deque()
+        self._refused: deque[tuple[Callable[[SendResult], None], SendResult]] = deque()
         self._over = over
         self._produce = producer.produce
         self._poll = producer.poll
         # Without the look-up the first send would wait about a second for librdkafka's own.
         topics.await_topic(producer, topic)
 
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+    def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
         key, partition = next(self._places)
         try:
@@ -193,25 +193,25 @@ def _places(topic: Topic, first: int) -> list[tuple[bytes | None, int]]:
     return [(None, partition) for partition in (*range(first, topic.partitions), *range(first))]
 
 
-def _refusal(name: str, partition: int) -> Done:
+def _refusal(name: str, partition: int) -> SendResult:
     """Say that the client itself did not take a message: it never left."""
-    return Done(int(Outcome.FAIL), name, partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+    return SendResult(int(Outcome.FAIL), name, partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
 
 
 def _reporter(certain: frozenset[str]) -> Report:
-    """Return what turns a delivery report into a `Done`; it runs once a message, so its names are local."""
+    """Return what turns a delivery report into a `SendResult`; it runs once a message, so its names are local."""
     new, nowhere = tuple.__new__, NOT_GIVEN
     ok, fail, unknown = int(Outcome.OK), int(Outcome.FAIL), int(Outcome.UNKNOWN)
 
-    def over(done: Callable[[Done], None], error: KafkaError | None, message: Message) -> None:
+    def over(done: Callable[[SendResult], None], error: KafkaError | None, message: Message) -> None:
         if error is None:
             offset = message.offset()  # None with acks=0: the broker does not tell
             entry = nowhere if offset is None else offset
-            done(new(Done, (ok, None, message.partition(), nowhere, entry, nowhere)))
+            done(new(SendResult, (ok, None, message.partition(), nowhere, entry, nowhere)))
             return
         name = error.name()
         outcome = fail if name in certain else unknown
-        done(new(Done, (outcome, name, message.partition(), nowhere, nowhere, nowhere)))
+        done(new(SendResult, (outcome, name, message.partition(), nowhere, nowhere, nowhere)))
 
     return over
 
@@ -226,7 +226,7 @@ class KafkaConsumer:
         ends = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
         self._consumer.assign([TopicPartition(topic.name, number, end) for number, (_, end) in ends.items()])
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer.
 
         Waits for one message only and then takes what is there: a wait for a batch would stand in end-to-end.
@@ -269,7 +269,7 @@ class GroupConsumer(KafkaConsumer):
             raise LoadError(f"The group {group} can't begin: {error.args[0].str()}.") from error
         self._consumer.assign(self._places())
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer."""
         batch = super().receive(timeout_s)
         for message in batch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import Template
 
-from bench import durable, places
+from bench import durable_files, places
 from bench.model import Cluster, Node, Settings, of_role, text
 from bench.systems.kafka import promise, storage
 from bench.systems.kafka.features import FEATURES
@@ -72,11 +72,11 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     logging = logging_file(cluster.version)
     for node in nodes:
         settings = rendered(cluster, nodes, node).encode()
-        durable.write(properties_file(node.directory), settings)
+        durable_files.write(properties_file(node.directory), settings)
         for file in (logging, METRICS_FILE):
-            durable.write(node.directory / file, (FOLDER / file).read_bytes())
+            durable_files.write(node.directory / file, (FOLDER / file).read_bytes())
         if node.role == ZOOKEEPER:
-            durable.write(data_folder(node.directory) / "myid", f"{node_id(node)}\n".encode())
+            durable_files.write(data_folder(node.directory) / "myid", f"{node_id(node)}\n".encode())
         elif not of_role(nodes, ZOOKEEPER):
             _format(servers, cluster, node, cluster_id)
 

@@ -15,7 +15,7 @@ from bench.sizing.published_rules import RuleSize
 from bench.sizing.requirement import NodeType, Requirement
 from bench.sizing.workload import READ, TAKEN_IN, Term
 from bench.systems.description import (
-    Chosen,
+    CaseSettings,
     Colours,
     Description,
     GlossaryTerm,
@@ -116,28 +116,28 @@ class KafkaDescription(Description):
     """Brokers count requests in whole milliseconds, rounded."""
     spare_of_partition: ClassVar[bool] = True
 
-    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:
+    def promise(self, case_settings: CaseSettings, nodes: Nodes) -> Guarantee | None:
         """See Description. How many copies there are is known only with `replicas` or the number of brokers."""
         return promise.promise(case_settings, promise.replicas(nodes[BROKER]) if BROKER in nodes else None)
 
-    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:
+    def copies(self, case_settings: CaseSettings, nodes: Nodes) -> int:
         """See Description."""
         return int(case_settings.get("replicas", promise.replicas(nodes.get(BROKER, 1))))
 
-    def copies_in_turn(self, case_settings: Chosen) -> int:
+    def copies_in_turn(self, case_settings: CaseSettings) -> int:
         """See Description. Followers, for which acks=all waits, fetch what the leader has."""
         return 2 if promise.acks(case_settings) in {"all", "-1"} else 1
 
-    def waits(self, case_settings: Chosen) -> bool:
+    def waits(self, case_settings: CaseSettings) -> bool:
         """See Description."""
         return promise.acks(case_settings) != "0"
 
-    def synced_logs(self, case_settings: Chosen, partitions: int, nodes: Nodes) -> int | None:
+    def synced_logs(self, case_settings: CaseSettings, partitions: int, nodes: Nodes) -> int | None:
         """See Description. Replicas are dealt out evenly, and each has a log of its own."""
         brokers = nodes.get(BROKER, 1)
         return max(1, math.ceil(partitions * self.copies(case_settings, nodes) / brokers))
 
-    def deduplicates(self, case_settings: Chosen, producer: Mapping[str, Any]) -> bool:
+    def deduplicates(self, case_settings: CaseSettings, producer: Mapping[str, Any]) -> bool:
         """See Description."""
         return text(producer.get(_IDEMPOTENCE, case_settings.get(_IDEMPOTENCE, ""))) == "true"
 

@@ -15,8 +15,8 @@ from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import client_config, merged
-from bench.systems.late import Late
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.missing_messages import MissingMessages
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 _PREFERRED: Settings = {
     # The account counts what is in the log, committed or not, unless the case says otherwise.
@@ -49,22 +49,22 @@ _FILL_S = 0.1
 
 def read_all(
     endpoint: str, topic: Topic, settings: Settings, deadline_s: float, expected: int
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on.
 
     A partition's end is its high watermark: behind its last message only once every replica in sync has that.
     """
     config = client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED)))
     consumer = Consumer(config)
-    late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
+    missing, reached = MissingMessages(expected), dict.fromkeys(range(topic.partitions), 0)
     consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in reached])
     try:
         while True:
             with _Ends(config, topic) as ends:
                 for batch in _read(consumer, topic, reached, ends, deadline_s):
-                    late.came(len(batch))
+                    missing.take(len(batch))
                     yield batch
-            if not late.is_awaited():
+            if not missing.may_arrive():
                 return
             time.sleep(_LATER_S)
     finally:
@@ -81,7 +81,7 @@ class _Ends:
         self.silent = dict.fromkeys(range(topic.partitions), "it was not asked yet")
         self._config = config
         self._topic = topic.name
-        self._told: SimpleQueue[tuple[int, int, int]] = SimpleQueue()
+        self._ends: SimpleQueue[tuple[int, int, int]] = SimpleQueue()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ends", daemon=True)
 
@@ -96,8 +96,8 @@ class _Ends:
     def new(self) -> list[tuple[int, int, int]]:
         """Return what has been told since: partition, first offset, offset after the last."""
         ends = []
-        while not self._told.empty():
-            ends.append(self._told.get())
+        while not self._ends.empty():
+            ends.append(self._ends.get())
             del self.silent[ends[-1][0]]
         return ends
 
@@ -112,7 +112,7 @@ class _Ends:
                         self.silent[number] = ends
                     else:
                         left.remove(number)
-                        self._told.put((number, *ends))
+                        self._ends.put((number, *ends))
                     if self._over.is_set():
                         return
                 self._over.wait(_AGAIN_S if left else 0)
@@ -122,7 +122,7 @@ class _Ends:
 
 def _read(
     consumer: Consumer, topic: Topic, reached: dict[int, int], ends: _Ends, deadline_s: float
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """Read on in every partition to the end that its leader tells, and as far as it goes until one does.
 
     `reached` tells how far each was read, and is kept up.
@@ -145,10 +145,10 @@ def _read(
             )
 
 
-def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[Received]:
+def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[ReceivedMessage]:
     """Return the messages; `reached` tells how far each partition was read, and is kept up."""
     new, now, nowhere = tuple.__new__, time.monotonic_ns(), NOT_GIVEN
-    batch: list[Received] = []
+    batch: list[ReceivedMessage] = []
     for message in polled:
         number = message.partition()
         offset = message.offset()
@@ -157,7 +157,7 @@ def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[Receive
             reached[number] = max(reached[number], _reached(number, offset, error))
             continue
         reached[number] = offset + 1
-        batch.append(new(Received, (message.value(), now, number, nowhere, offset, nowhere)))
+        batch.append(new(ReceivedMessage, (message.value(), now, number, nowhere, offset, nowhere)))
     return batch
 
 

@@ -24,7 +24,7 @@ from bench.systems.kafka.records import Record, leave, poll, received
 from bench.systems.kafka.settings import client_config, merged
 from bench.systems.membership import GROUP, TYPE, group_id
 from bench.systems.protocols import Consumer as Member
-from bench.systems.protocols import Received
+from bench.systems.protocols import ReceivedMessage
 
 _SET_S = 20.0
 
@@ -50,7 +50,7 @@ class PartitionMember:
         topics.await_topic(self._consumer, topic)
         self._consumer.subscribe([topic.name])
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer: one message at a time, so that none waits for the work on another."""
         message = poll(self._consumer, timeout_s)
         now_ns = time.monotonic_ns()
@@ -72,7 +72,7 @@ class ShareMember:
         self._consumer = ShareConsumer(config)
         self._consumer.subscribe([topic.name])
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer: what one answer of a broker holds."""
         try:
             messages = self._consumer.poll(timeout_s)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bench.model import Node
 from bench.systems.kafka.nodes import METRICS_PORT, ZOOKEEPER
-from bench.systems.scraped import Scrape, Series
+from bench.systems.server_metrics import Scrape, Series
 
 _MS = 0.001
 _SERIES = {

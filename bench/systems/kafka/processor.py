@@ -13,7 +13,7 @@ from bench.systems import processing
 from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import COMMIT, TRANSACTION, client_config
-from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
 
 _READING: Settings = {
     # A static member: killed and started again it goes on at once, and need not wait until the group misses it.
@@ -53,13 +53,13 @@ Forward = Callable[[Sequence[Record]], None]
 
 
 def _commit_first(consumer: Consumer, _: Producer, batch: Sequence[Record], forward: Forward) -> None:
-    consumer.commit(offsets=_after(batch), asynchronous=False)
+    consumer.commit(offsets=_next_offsets(batch), asynchronous=False)
     forward(batch)
 
 
 def _commit_last(consumer: Consumer, _: Producer, batch: Sequence[Record], forward: Forward) -> None:
     forward(batch)
-    consumer.commit(offsets=_after(batch), asynchronous=False)
+    consumer.commit(offsets=_next_offsets(batch), asynchronous=False)
 
 
 def _commit_together(
@@ -67,11 +67,11 @@ def _commit_together(
 ) -> None:
     producer.begin_transaction()
     forward(batch)
-    producer.send_offsets_to_transaction(_after(batch), consumer.consumer_group_metadata(), _REQUEST_S)
+    producer.send_offsets_to_transaction(_next_offsets(batch), consumer.consumer_group_metadata(), _REQUEST_S)
     producer.commit_transaction(_REQUEST_S)
 
 
-_ORDERS = {BEFORE: _commit_first, AFTER: _commit_last, TRANSACTION: _commit_together}
+_ORDERS = {SETTLE_BEFORE: _commit_first, SETTLE_AFTER: _commit_last, TRANSACTION: _commit_together}
 
 
 def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
@@ -100,7 +100,7 @@ def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
     return forward
 
 
-def _after(batch: Sequence[Record]) -> list[TopicPartition]:
+def _next_offsets(batch: Sequence[Record]) -> list[TopicPartition]:
     """Return for each partition the offset to go on from."""
     ends = {(message.topic(), message.partition()): message.offset() + 1 for message in batch}
     return [TopicPartition(topic, partition, offset) for (topic, partition), offset in ends.items()]

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import PartitionMetadata
 
 from bench.errors import ClusterError
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.kafka import throttle
 from bench.systems.kafka.tools import run_tool
 
@@ -79,14 +79,14 @@ def without(broker: int, current_replicas: Replicas, brokers: Sequence[int]) -> 
     return target_replicas
 
 
-def move(tools: Tools, target_replicas: Replicas, bytes_per_s: float | None) -> Drained:
+def move(tools: Tools, target_replicas: Replicas, bytes_per_s: float | None) -> DrainResult:
     """Give each partition its `target_replicas`; return when all were in sync, and only they kept it.
 
     With `bytes_per_s` each broker copies at most so much a second; that it was set and was lifted is read back.
     Raises ClusterError with what the tool said, or for what is not there after five minutes.
     """
     if not target_replicas:
-        return Drained(time.monotonic_ns(), "There was no replica to move.")
+        return DrainResult(time.monotonic_ns(), "There was no replica to move.")
     moves = {
         "version": 1,
         "partitions": [_place(place) | {"replicas": list(to)} for place, to in target_replicas.items()],
@@ -109,7 +109,7 @@ def move(tools: Tools, target_replicas: Replicas, bytes_per_s: float | None) -> 
         f"The replicas of {len(target_replicas)} partitions are where they were to go, all in sync, "
         f"after {took_s:.1f} s."
     )
-    return Drained(done_ns, " ".join(filter(None, (outcome, limited, lifted))))
+    return DrainResult(done_ns, " ".join(filter(None, (outcome, limited, lifted))))
 
 
 def elect(tools: Tools, target_replicas: Replicas) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 from confluent_kafka import Consumer, KafkaError, ShareConsumer
 
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 _LEAVE_S = 10.0
 
@@ -33,9 +33,11 @@ def poll(consumer: Consumer, timeout_s: float) -> Record | None:
     return cast("Record | None", consumer.poll(timeout_s))
 
 
-def received(message: Record, now_ns: int) -> Received:
+def received(message: Record, now_ns: int) -> ReceivedMessage:
     """Return a record as the suite has it, received now."""
-    return Received(message.value(), now_ns, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN)
+    return ReceivedMessage(
+        message.value(), now_ns, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN
+    )
 
 
 def leave(consumer: Consumer | ShareConsumer) -> None:

@@ -16,14 +16,14 @@ from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.group_types import GROUP_TYPES, NEW, SHARE
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
-from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
 from bench.systems.properties import is_whole, listed, misvalued
 
 COMMIT = "commit"
 PARTITIONER = "partitioner"
 """With this property of librdkafka's, messages go where the client itself sends them, not to the partitions in turn."""
 TRANSACTION = "transaction"
-COMMITS = (BEFORE, AFTER, TRANSACTION)
+COMMITS = (SETTLE_BEFORE, SETTLE_AFTER, TRANSACTION)
 """When a processor commits what it has read: bench/systems/kafka/processor.py."""
 _GROUPS_FROM = {NEW: (4, 0), SHARE: (4, 2)}
 """The first version in which a type of group is no preview."""
@@ -187,9 +187,9 @@ def check(case: Case) -> list[str]:
         _copies,
         _acks,
         _sizes,
-        _kept,
-        _own,
-        _twice,
+        _retention,
+        _reserved,
+        _aliases,
         _refused,
         _partitioner,
         _processor,
@@ -288,7 +288,7 @@ def _sizes(case: Case) -> Iterator[str]:
         yield f"Messages of {size} bytes and their framing exceed the topic's max.message.bytes={limit}."
 
 
-def _kept(case: Case) -> Iterator[str]:
+def _retention(case: Case) -> Iterator[str]:
     """Refuse what would delete messages before the full read looks for them, unless that is what the steps wait for."""
     if case.only_waits:
         return
@@ -300,7 +300,7 @@ def _kept(case: Case) -> Iterator[str]:
         yield "cleanup.policy=compact deletes messages before the full read looks for them."
 
 
-def _own(case: Case) -> Iterator[str]:
+def _reserved(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
         for name in sorted(_SERVERS_OWN & set(settings)):
             yield f"{name} can't be set for a {role}: the suite gives each node its own."
@@ -327,7 +327,7 @@ def _group(case: Case) -> Iterator[str]:
         yield f"Kafka {version} has no groups of the type {kind}: they are there from {'.'.join(map(str, first))} on."
 
 
-def _twice(case: Case) -> Iterator[str]:
+def _aliases(case: Case) -> Iterator[str]:
     for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
         for name in settings:
             canonical_name = _canonical(name)

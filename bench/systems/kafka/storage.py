@@ -11,7 +11,7 @@ import base64
 import uuid
 from pathlib import Path
 
-from bench import durable
+from bench import durable_files
 from bench.model import Settings, text
 from bench.systems.kafka.tools import run_tool
 
@@ -36,9 +36,9 @@ def format_by_copy(data: Path, cluster_id: str, node_id: int, checkpoint: bytes 
     """Format one node's log folder for a version whose checkpoint is given; brokers have none."""
     meta = {"version": 1, "cluster.id": cluster_id, "node.id": node_id, "directory.id": kafka_uuid()}
     lines = "".join(f"{name}={value}\n" for name, value in meta.items())
-    durable.write(data / "meta.properties", lines.encode())
+    durable_files.write(data / "meta.properties", lines.encode())
     if checkpoint is not None:
-        durable.write(data / _FIRST_SNAPSHOT, checkpoint)
+        durable_files.write(data / _FIRST_SNAPSHOT, checkpoint)
 
 
 def format_by_tool(
@@ -51,4 +51,4 @@ def format_by_tool(
     arguments = ["format", "-t", cluster_id, "-c", str(configuration)]
     arguments += [part for name, level in features.items() for part in ("--feature", f"{name}={text(level)}")]
     run_tool(class_path, _TOOL, arguments, f"Formatting {data}")
-    durable.sync(*(path for path in data.iterdir() if path.is_file()), data, data.parent)
+    durable_files.sync(*(path for path in data.iterdir() if path.is_file()), data, data.parent)

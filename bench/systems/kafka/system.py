@@ -6,13 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.kafka import config, full_read, hints, members, metrics, nodes, processor, ready, settings
+from bench.systems.kafka import (
+    config,
+    full_read,
+    hints,
+    members,
+    metrics,
+    nodes,
+    processor,
+    readiness,
+    settings,
+)
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
-from bench.systems.kafka.external import ExternalKafka
+from bench.systems.kafka.external_access import ExternalKafka
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
-from bench.systems.scraped import Scrape
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
+from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
 
@@ -43,7 +53,7 @@ class Kafka:
 
     def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:  # noqa: ARG002
         """See protocols.System."""
-        ready.await_ready(nodes, alive)
+        readiness.await_ready(nodes, alive)
 
     def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
@@ -95,7 +105,7 @@ class Kafka:
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
 

@@ -132,7 +132,9 @@ def view(
         metadata_by_number = client.list_topics(topic.name, timeout=within_s).topics[topic.name].partitions
     except KafkaException:
         return None
-    partitions = {number: _known(number, metadata, names) for number, metadata in metadata_by_number.items()}
+    partitions = {
+        number: _partition(number, metadata, names) for number, metadata in metadata_by_number.items()
+    }
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     questions = {
         TopicPartition(topic.name, number): latest
@@ -159,7 +161,7 @@ def _led(partition: Partition, answer: Future[ListOffsetsResultInfo]) -> Partiti
     return replace(partition, leads=True, epoch=epoch, high_watermark=end.offset)
 
 
-def _known(number: int, metadata: PartitionMetadata, names: Mapping[int, str]) -> Partition:
+def _partition(number: int, metadata: PartitionMetadata, names: Mapping[int, str]) -> Partition:
     leader = None if metadata.leader < 0 else names.get(metadata.leader, str(metadata.leader))
     replicas, in_sync = (
         [names.get(broker, str(broker)) for broker in brokers]

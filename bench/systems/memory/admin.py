@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.errors import ClusterError
 from bench.model import Topic, TopicState
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.memory import store
 
 
@@ -65,7 +65,7 @@ class MemoryAdmin:
         """See protocols.Admin: there are no nodes."""
         return "There is nobody to share with."
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002
         """See protocols.Admin. Raises ClusterError: there are no nodes."""
         raise ClusterError(f"Draining {node}: the in-memory system has no nodes.")
 

@@ -14,7 +14,7 @@ from bench.errors import LoadError
 from bench.model import NANOS, Outcome, Settings, Topic
 from bench.systems.memory.faults import Fault, Faults, delay_ns_of, fault_of, identity
 from bench.systems.memory.store import End, Partition, Reader, Record
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 MAX_MESSAGE_BYTES = 5 << 20
 _TURN_S = 0.0005
@@ -65,10 +65,10 @@ class MemoryProducer:
         self._faults = faults
         self._partitions = [Partition(folder, number) for number in range(topic.partitions)]
         self._sent, self._keys = 0, topic.keys
-        self._pending: list[tuple[int, int, Done, Callable[[Done], None]]] = []
+        self._pending: list[tuple[int, int, SendResult, Callable[[SendResult], None]]] = []
         self._held: dict[tuple[int, int], bytes] = {}
 
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+    def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
         number, self._sent = self._sent, self._sent + 1
         partition = (number % self._keys if self._keys else number) % len(self._partitions)
@@ -95,20 +95,20 @@ class MemoryProducer:
         while self._pending and (left_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.poll(left_ns / NANOS)
         for _, _, _, done in self._pending:
-            done(_told(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
+            done(_done(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
         self._pending.clear()
         for (_, partition), payload in self._held.items():
             self._partitions[partition].append(payload)
         for open_partition in self._partitions:
             open_partition.close()
 
-    def _take(self, payload: bytes, partition: int, producer: int, sequence: int) -> Done:
+    def _take(self, payload: bytes, partition: int, producer: int, sequence: int) -> SendResult:
         if len(payload) > MAX_MESSAGE_BYTES:
-            return _told(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
+            return _done(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
         fault = fault_of(self._faults, producer, sequence)
         outcome = _OUTCOMES.get(fault, Outcome.OK)
         entry = self._store(payload, partition, producer, fault)
-        return _told(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
+        return _done(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
 
     def _store(self, payload: bytes, partition: int, producer: int, fault: Fault) -> int:
         """Store a message as its fault wants it; return its entry, or NOT_GIVEN when there is none (yet)."""
@@ -128,8 +128,8 @@ class MemoryProducer:
         return entry
 
 
-def _told(outcome: Outcome, error: str | None, partition: int, entry: int) -> Done:
-    return Done(outcome, error, partition, NOT_GIVEN, entry, NOT_GIVEN)
+def _done(outcome: Outcome, error: str | None, partition: int, entry: int) -> SendResult:
+    return SendResult(outcome, error, partition, NOT_GIVEN, entry, NOT_GIVEN)
 
 
 class MemoryConsumer:
@@ -147,7 +147,7 @@ class MemoryConsumer:
         self._readers = [Reader(folder, number, end) for number, end in enumerate(ends)]
         self._store_place()
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer. Looks every half millisecond."""
         deadline_ns = time.monotonic_ns() + round(timeout_s * NANOS)
         while not (received := self._look()) and time.monotonic_ns() < deadline_ns:
@@ -164,8 +164,8 @@ class MemoryConsumer:
         if self._place is not None:
             self._place.write_text(json.dumps([reader.place for reader in self._readers]), encoding="ascii")
 
-    def _look(self) -> list[Received]:
-        received: list[Received] = []
+    def _look(self) -> list[ReceivedMessage]:
+        received: list[ReceivedMessage] = []
         for partition, reader in enumerate(self._readers):
             received += _received(partition, reader.read())
         return received
@@ -185,12 +185,14 @@ def _ends(folder: Path, topic: Topic) -> list[End]:
             partition.close()
 
 
-def _received(partition: int, records: Sequence[Record]) -> list[Received]:
+def _received(partition: int, records: Sequence[Record]) -> list[ReceivedMessage]:
     now_ns = time.monotonic_ns()
-    return [Received(payload, now_ns, partition, NOT_GIVEN, entry, NOT_GIVEN) for entry, payload in records]
+    return [
+        ReceivedMessage(payload, now_ns, partition, NOT_GIVEN, entry, NOT_GIVEN) for entry, payload in records
+    ]
 
 
-def read_all(folder: Path, topic: Topic) -> Iterator[Sequence[Received]]:
+def read_all(folder: Path, topic: Topic) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System.read_all. Files are never slow: a record that is not whole is an error at once."""
     for partition, end in enumerate(_ends(folder, topic)):
         reader = Reader(folder, partition, End(0, 0))
@@ -200,7 +202,7 @@ def read_all(folder: Path, topic: Topic) -> Iterator[Sequence[Received]]:
             reader.close()
 
 
-def _read_to(reader: Reader, partition: int, end: End) -> Iterator[Sequence[Received]]:
+def _read_to(reader: Reader, partition: int, end: End) -> Iterator[Sequence[ReceivedMessage]]:
     while reader.entry < end.entry:
         first_entry = reader.entry
         records = reader.read()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.model import NANOS, Topic
 from bench.systems.memory.store import End, Reader
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 SHARED = "shared"
 TYPES = (SHARED,)
@@ -29,7 +29,7 @@ class MemoryMember:
             self._group.members += 1
         self._folder = folder
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer. Looks every half millisecond."""
         deadline_ns = time.monotonic_ns() + round(timeout_s * NANOS)
         while (received := self._group.take()) is None and time.monotonic_ns() < deadline_ns:
@@ -54,7 +54,7 @@ class _Group:
         self._ahead: deque[tuple[int, int, bytes]] = deque()
         self._taking = threading.Lock()
 
-    def take(self) -> Received | None:
+    def take(self) -> ReceivedMessage | None:
         """Return a message that no member has had; None where there is none now."""
         with self._taking:
             if not self._ahead:
@@ -63,7 +63,7 @@ class _Group:
             if not self._ahead:
                 return None
             partition, entry, payload = self._ahead.popleft()
-        return Received(payload, time.monotonic_ns(), partition, NOT_GIVEN, entry, NOT_GIVEN)
+        return ReceivedMessage(payload, time.monotonic_ns(), partition, NOT_GIVEN, entry, NOT_GIVEN)
 
     def close(self) -> None:
         """Close the files."""

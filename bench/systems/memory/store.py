@@ -109,7 +109,7 @@ class Reader:
         """Open it. Raises ClusterError when the partition does not exist."""
         self._log = _open(folder, number, "log", os.O_RDONLY)
         self._entry, self._offset = start
-        self._rest = b""
+        self._buffer = b""
 
     @property
     def entry(self) -> int:
@@ -119,7 +119,7 @@ class Reader:
     @property
     def place(self) -> End:
         """Where the next record begins."""
-        return End(self._entry, self._offset - len(self._rest))
+        return End(self._entry, self._offset - len(self._buffer))
 
     @property
     def at_end(self) -> bool:
@@ -130,7 +130,7 @@ class Reader:
         """Return what has been stored since; a record that is not all there yet comes with a later call."""
         read = os.pread(self._log, _READ_BYTES, self._offset)
         self._offset += len(read)
-        self._rest += read
+        self._buffer += read
         return list(self._records()) if read else []
 
     def close(self) -> None:
@@ -139,12 +139,12 @@ class Reader:
 
     def _records(self) -> Iterator[Record]:
         start = 0
-        while start + _LENGTH.size <= len(self._rest):
+        while start + _LENGTH.size <= len(self._buffer):
             body = start + _LENGTH.size
-            end = body + _LENGTH.unpack_from(self._rest, start)[0]
-            if end > len(self._rest):
+            end = body + _LENGTH.unpack_from(self._buffer, start)[0]
+            if end > len(self._buffer):
                 break
-            yield Record(self._entry, self._rest[body:end])
+            yield Record(self._entry, self._buffer[body:end])
             self._entry += 1
             start = end
-        self._rest = self._rest[start:]
+        self._buffer = self._buffer[start:]

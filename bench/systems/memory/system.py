@@ -9,10 +9,10 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
-from bench.systems.memory.external import ExternalMemory
+from bench.systems.memory.external_access import ExternalMemory
 from bench.systems.memory.members import MemoryMember
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
 
 
 class Memory:
@@ -111,7 +111,7 @@ class Memory:
         case_consumer: Settings,  # noqa: ARG002
         deadline_s: float,  # noqa: ARG002 - files are never slow
         expected: int,  # noqa: ARG002 - what is acknowledged is there to be read
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return client.read_all(Path(endpoint) / topic.name, topic)
 

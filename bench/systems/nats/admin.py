@@ -14,8 +14,8 @@ from nats.js.errors import NotFoundError
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
-from bench.systems.draining import Drained
-from bench.systems.nats import describe
+from bench.systems.draining import DrainResult
+from bench.systems.nats import live_settings
 from bench.systems.nats.connection import CONNECT_S, EventLoop, connect
 from bench.systems.nats.nodes import SERVER, endpoint
 from bench.systems.nats.settings import REPLICAS, STORAGE, STORAGES, replicas
@@ -97,13 +97,14 @@ class NatsAdmin:
         """See protocols.Admin."""
         scenario_settings = self._cluster.settings.get(SERVER, {})
         settings = [
-            describe.server_settings(node, scenario_settings) for node in self._cluster.first(self._nodes)
+            live_settings.server_settings(node, scenario_settings)
+            for node in self._cluster.first(self._nodes)
         ]
         stream_views = self._streams(topic, _FIND_S)
         return {
             "cluster": {
                 "servers": [node.name for node in self._nodes],
-                "version": describe.varz(self._nodes[0])["version"],
+                "version": live_settings.varz(self._nodes[0])["version"],
             },
             "topic": {
                 "name": topic.name,
@@ -229,7 +230,7 @@ class NatsAdmin:
         """See protocols.Admin. Raises ClusterError: streams are not moved here."""
         raise ClusterError(f"Spreading {topic.name}: streams of JetStream are not moved here.")
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002
         """See protocols.Admin. Raises ClusterError: streams are not moved here."""
         raise ClusterError(f"Draining {node}: streams of JetStream are not moved here.")
 

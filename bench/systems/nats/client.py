@@ -21,7 +21,7 @@ from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
 from bench.systems.nats.streams import names
 from bench.systems.open_sends import OpenSends
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 _RECONNECT_S = 0.1
 _LATE_S = 5.0
@@ -89,7 +89,7 @@ class NatsProducer(OpenSends):
         self._partitions = itertools.cycle(_partitions(topic, number))
         self._timeout_s = timeout_s
 
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+    def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
         number = next(self._numbers)
         self._open[number] = done
@@ -113,12 +113,12 @@ def _partitions(topic: Topic, number: int) -> list[int]:
     return [*range(first, topic.partitions), *range(first)]
 
 
-def _done(partition: int, task: asyncio.Task[Any]) -> Done:
+def _done(partition: int, task: asyncio.Task[Any]) -> SendResult:
     error: BaseException | None = asyncio.CancelledError() if task.cancelled() else task.exception()
     if error is None:
-        return Done(int(Outcome.OK), None, partition, NOT_GIVEN, task.result().seq, NOT_GIVEN)
+        return SendResult(int(Outcome.OK), None, partition, NOT_GIVEN, task.result().seq, NOT_GIVEN)
     outcome = Outcome.FAIL if is_refusal(error) else Outcome.UNKNOWN
-    return Done(int(outcome), name_of(error), partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+    return SendResult(int(outcome), name_of(error), partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
 
 
 async def _closed(connections: Sequence[Client]) -> None:
@@ -138,7 +138,7 @@ class Subscriptions:
     ) -> None:
         """Connect and subscribe, but to no partition whose stream is `gone`. Raises LoadError."""
         self.loop = EventLoop()
-        self._messages: SimpleQueue[Received] = SimpleQueue()
+        self._messages: SimpleQueue[ReceivedMessage] = SimpleQueue()
         try:
             self._connection = connected(self.loop, endpoint, doing)
             self.jetstream = self._connection.jetstream()
@@ -168,11 +168,11 @@ class Subscriptions:
 
         async def take(message: Msg) -> None:
             now = time.monotonic_ns()
-            put(Received(message.data, now, partition, nowhere, sequence(message), nowhere))
+            put(ReceivedMessage(message.data, now, partition, nowhere, sequence(message), nowhere))
 
         return take
 
-    def receive(self, timeout_s: float) -> list[Received]:
+    def receive(self, timeout_s: float) -> list[ReceivedMessage]:
         """Return what has come; wait for the first at most so long."""
         try:
             first = first_of(self._messages, timeout_s)
@@ -187,7 +187,7 @@ class Subscriptions:
         self.loop.close()
 
 
-def _waiting(queue: SimpleQueue[Received]) -> Iterator[Received]:
+def _waiting(queue: SimpleQueue[ReceivedMessage]) -> Iterator[ReceivedMessage]:
     for _ in range(min(queue.qsize(), _BATCH)):
         yield queue.get_nowait()
 
@@ -206,7 +206,7 @@ class NatsConsumer:
             endpoint, topic, DeliverPolicy.NEW, f"Connecting a consumer of {topic.name}"
         )
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer."""
         return self._subscriptions.receive(timeout_s)
 

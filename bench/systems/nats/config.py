@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import Template
 
-from bench import durable
+from bench import durable_files
 from bench.model import Cluster, Node, Settings, text
 from bench.systems.nats.nodes import FOLDER, SERVER, configuration_file, data_folder, route
 from bench.systems.nats.settings import DURATIONS, JETSTREAM, server_properties
@@ -15,7 +15,7 @@ def prepare(cluster: Cluster, nodes: Sequence[Node]) -> None:
     """Write each server's configuration; it makes its store by itself."""
     for node in nodes:
         data_folder(node.directory).mkdir(parents=True, exist_ok=True)
-        durable.write(configuration_file(node.directory), rendered(cluster, nodes, node).encode())
+        durable_files.write(configuration_file(node.directory), rendered(cluster, nodes, node).encode())
 
 
 def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:

@@ -18,7 +18,7 @@ from gevent.monkey import get_original
 from nats.aio.client import Client
 
 from bench.errors import LoadError
-from bench.native import NativeThread
+from bench.native_threads import NativeThread
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 
 _EpollSelector = cast("Callable[[], BaseSelector]", get_original("selectors", "EpollSelector"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bench.guarantee import Guarantee
 from bench.sizing.workload import READ, TAKEN_IN, Term
 from bench.systems.description import (
-    Chosen,
+    CaseSettings,
     Colours,
     Description,
     GlossaryTerm,
@@ -67,15 +67,15 @@ class NatsDescription(Description):
     )
     spare_of_partition: ClassVar[bool] = True
 
-    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:
+    def promise(self, case_settings: CaseSettings, nodes: Nodes) -> Guarantee | None:
         """See Description. How many copies there are is known only with `replicas` or the number of servers."""
         return promise.promise(case_settings, promise.replicas(nodes[SERVER]) if SERVER in nodes else None)
 
-    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:
+    def copies(self, case_settings: CaseSettings, nodes: Nodes) -> int:
         """See Description."""
         return int(case_settings.get("replicas", promise.replicas(nodes.get(SERVER, 1))))
 
-    def copies_in_turn(self, case_settings: Chosen) -> int:
+    def copies_in_turn(self, case_settings: CaseSettings) -> int:
         """See Description. The leader sends to followers what is in its own log."""
         return 1 if case_settings.get("replicas") == "1" else 2
 

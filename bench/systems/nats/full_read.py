@@ -12,11 +12,11 @@ from nats.js.errors import NotFoundError
 
 from bench.errors import LoadError
 from bench.model import Topic
-from bench.systems.late import Late
+from bench.systems.missing_messages import MissingMessages
 from bench.systems.nats.client import Subscriptions
 from bench.systems.nats.connection import EventLoop, connected
 from bench.systems.nats.streams import GONE_S, names
-from bench.systems.protocols import Received
+from bench.systems.protocols import ReceivedMessage
 
 _LATER_S = 0.5
 """How soon after the end was reached it is asked for again, where messages are missing."""
@@ -25,20 +25,22 @@ _Ends = Mapping[int, int | str]
 """By partition the last message's place, 0 in an empty one, or why nobody tells it."""
 
 
-def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> Iterator[Sequence[Received]]:
+def read_all(
+    endpoint: str, topic: Topic, deadline_s: float, expected: int
+) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. A stream's end is what its leader says; one that is gone has no message."""
     doing = f"Reading {topic.name} back"
     gone = _gone(endpoint, topic, doing)
     if len(gone) == topic.partitions:
         return
     subscriptions = Subscriptions(endpoint, topic, DeliverPolicy.ALL, doing, gone)
-    late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
+    missing, reached = MissingMessages(expected), dict.fromkeys(range(topic.partitions), 0)
     try:
         while True:
             for batch in _read(subscriptions, topic, reached, deadline_s, gone):
-                late.came(len(batch))
+                missing.take(len(batch))
                 yield batch
-            if not late.is_awaited():
+            if not missing.may_arrive():
                 return
             time.sleep(_LATER_S)
     finally:
@@ -51,7 +53,7 @@ def _read(
     reached: dict[int, int],
     deadline_s: float,
     gone: Collection[int],
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """Read on to the ends as they are now; `reached` tells how far each was read, and is kept up."""
     deadline = time.monotonic() + deadline_s
     ends: _Ends = {}

@@ -20,7 +20,7 @@ from bench.systems.nats.client import sequence
 from bench.systems.nats.connection import CALL_S, EventLoop, connected, stopped
 from bench.systems.nats.group_types import ONE_AT_A_TIME
 from bench.systems.nats.streams import names
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 _FETCH, _FETCH_S = 100, 1.0
 """So many messages are asked for at a time, and for so long."""
@@ -79,7 +79,7 @@ class GroupMember:
             for message in messages:
                 self._fetched.put((partition, now, message))
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer."""
         self._acknowledge()
         try:
@@ -89,7 +89,7 @@ class GroupMember:
         batch = [first, *(self._fetched.get_nowait() for _ in range(self._fetched.qsize()))]
         self._returned = [message for _, _, message in batch]
         return [
-            Received(message.data, now, partition, NOT_GIVEN, sequence(message), NOT_GIVEN)
+            ReceivedMessage(message.data, now, partition, NOT_GIVEN, sequence(message), NOT_GIVEN)
             for partition, now, message in batch
         ]
 
@@ -99,7 +99,7 @@ class GroupMember:
             return
         returned, self._returned = self._returned, []
         try:
-            self._loop.call(_each([message.ack_sync(CALL_S) for message in returned]), CALL_S)
+            self._loop.call(_gather([message.ack_sync(CALL_S) for message in returned]), CALL_S)
         except (nats.errors.Error, TimeoutError) as error:
             raise LoadError(f"The group's place can't be stored: {error}.") from error
 
@@ -110,13 +110,13 @@ class GroupMember:
             self._acknowledge()
             left = [self._fetched.get_nowait() for _ in range(self._fetched.qsize())]
             with suppress(nats.errors.Error, TimeoutError):
-                self._loop.call(_each([message.nak() for _, _, message in left]), CALL_S)
+                self._loop.call(_gather([message.nak() for _, _, message in left]), CALL_S)
                 self._loop.call(self._connection.close(), CALL_S)
         finally:
             self._loop.close()
 
 
-async def _each(work: Sequence[object]) -> None:
+async def _gather(work: Sequence[object]) -> None:
     await asyncio.gather(*work)  # type: ignore[call-overload]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.model import Node
 from bench.systems.nats.nodes import monitor
-from bench.systems.scraped import Scrape, Series
+from bench.systems.server_metrics import Scrape, Series
 
 _SERIES = {
     "bytes_in": (Series("in_client_bytes"),),

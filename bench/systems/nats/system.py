@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.nats import config, full_read, hints, members, metrics, nodes, ready, settings
+from bench.systems.nats import config, full_read, hints, members, metrics, nodes, readiness, settings
 from bench.systems.nats.admin import NatsAdmin
 from bench.systems.nats.client import NatsConsumer, NatsProducers
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
-from bench.systems.scraped import Scrape
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
+from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
 
@@ -43,7 +43,7 @@ class Nats:
 
     def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:
         """See protocols.System."""
-        ready.await_ready(cluster.first(nodes), alive)
+        readiness.await_ready(cluster.first(nodes), alive)
 
     def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
@@ -119,7 +119,7 @@ class Nats:
         case_consumer: Settings,  # noqa: ARG002
         deadline_s: float,
         expected: int,
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, deadline_s, expected)
 

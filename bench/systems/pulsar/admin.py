@@ -10,21 +10,21 @@ from functools import partial
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState, of_group, of_role
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.processing import PROCESSOR
 from bench.systems.properties import live
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import bookie_groups, draining, topics
-from bench.systems.pulsar.describe import SHOWN_SETTINGS, node_settings, sessions_ms
+from bench.systems.pulsar.live_settings import SHOWN_SETTINGS, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
-from bench.systems.pulsar.ready import leads
-from bench.systems.pulsar.registered import Registered
-from bench.systems.pulsar.rest import UNDER_REPLICATED, Rest, hosts
-from bench.systems.pulsar.topic_admin import Placed, TopicAdmin, namespace_path
+from bench.systems.pulsar.readiness import leads
+from bench.systems.pulsar.rest_client import UNDER_REPLICATED, RestClient, hosts
+from bench.systems.pulsar.topic_admin import Placement, TopicAdmin, namespace_path
+from bench.systems.pulsar.zookeeper_topics import ZooKeeperTopics
 
 _AT_ONCE = 8
-_GIVEN = 5
+_ATTEMPTS = 5
 _LOOK_S = 5.0
 
 
@@ -36,12 +36,12 @@ class PulsarAdmin:
         self._cluster = cluster
         self._nodes = nodes
         self._brokers = of_role(nodes, BROKER)
-        self._rest = Rest(hosts(self._brokers))
-        self._single = {node.address: Rest(hosts([node]), answer_s=_LOOK_S) for node in self._brokers}
-        self._registered = Registered(of_role(nodes, ZOOKEEPER))
-        self._recovery = Rest(hosts(of_role(nodes, BOOKIE)), answer_s=_LOOK_S)
+        self._rest_client = RestClient(hosts(self._brokers))
+        self._single = {node.address: RestClient(hosts([node]), answer_s=_LOOK_S) for node in self._brokers}
+        self._zookeeper = ZooKeeperTopics(of_role(nodes, ZOOKEEPER))
+        self._recovery = RestClient(hosts(of_role(nodes, BOOKIE)), answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
-        self._topics = TopicAdmin(self._rest, self._name)
+        self._topics = TopicAdmin(self._rest_client, self._name)
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin. The topic gets a namespace of its own, with its quorums and policies."""
@@ -49,9 +49,11 @@ class PulsarAdmin:
         self._topics.create_namespace(topic)
         if topic.group:
             # Before 4.0 an affinity takes the place of bundles that nobody has asked for yet.
-            self._rest.ask(doing, "GET", f"lookup/v2/topic/{topics.partition_path(topic, 0)}/bundle")
+            self._rest_client.ask(doing, "GET", f"lookup/v2/topic/{topics.partition_path(topic, 0)}/bundle")
             affinity = bookie_groups.affinity(topic.group)
-            self._rest.ask(doing, "POST", f"{namespace_path(topic)}/persistence/bookieAffinity", affinity)
+            self._rest_client.ask(
+                doing, "POST", f"{namespace_path(topic)}/persistence/bookieAffinity", affinity
+            )
         self._topics.create_partitions(topic)
         numbers = range(topic.partitions)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -59,7 +61,7 @@ class PulsarAdmin:
             list(pool.map(partial(self._place, topic, brokers), numbers))
 
     def _active_brokers(self) -> list[Node]:
-        active = self._rest.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
+        active = self._rest_client.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
         return [node for node in self._brokers if web(node) in active]
 
     def _place(self, topic: Topic, brokers: Sequence[Node], number: int) -> None:
@@ -71,18 +73,18 @@ class PulsarAdmin:
             self._topics.load(topic, number)
             return
         broker = brokers[number % len(brokers)]
-        for _ in range(_GIVEN):
+        for _ in range(_ATTEMPTS):
             self._give(topic, broker, number)
             if (owner := self._topics.load(topic, number)) == broker.name:
                 return
         raise ClusterError(
-            f"Giving partition {number} of {topic.name} to {broker.name}: {owner} took it {_GIVEN} times."
+            f"Giving partition {number} of {topic.name} to {broker.name}: {owner} took it {_ATTEMPTS} times."
         )
 
     def _give(self, topic: Topic, broker: Node, number: int) -> None:
         path = f"{namespace_path(topic)}/{topics.bundle_of(topic, number)}/unload"
         doing = f"Giving partition {number} of {topic.name} to {broker.name}"
-        self._rest.ask(doing, "PUT", f"{path}?destinationBroker={web(broker)}")
+        self._rest_client.ask(doing, "PUT", f"{path}?destinationBroker={web(broker)}")
 
     def find(self, part: str, topic: Topic) -> list[str]:
         """See protocols.Admin. The ensemble is that of the ledger written to now; `bookie N` is its Nth.
@@ -94,7 +96,7 @@ class PulsarAdmin:
         word, _, number = part.partition(" of ")
         partition = int(number or 0)
         if word == "owner":
-            host = self._registered.owner(topic, partition)
+            host = self._zookeeper.owner(topic, partition)
             return [self._name(host) if host else self._topics.owner(topic, partition)]
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
@@ -102,7 +104,7 @@ class PulsarAdmin:
             answer = self._recovery.ask("Asking for the auditor", "GET", "api/v1/autorecovery/who_is_auditor")
             return [self._name(groups[0]) for groups in re.findall(r"((\d+\.){3}\d+)", str(answer))[:1]]
         if word == "oldest bookie":
-            ledgers = self._registered.ledgers(topic, partition)
+            ledgers = self._zookeeper.ledgers(topic, partition)
             return self._segments(ledgers[0])[0][1][:1] if ledgers else []
         return self._topics.bookies(word, topic, partition)
 
@@ -111,10 +113,10 @@ class PulsarAdmin:
         partitions: list[dict[str, object]] = []
         for number in range(topic.partitions):
             try:
-                host = self._registered.owner(topic, number)
+                host = self._zookeeper.owner(topic, number)
                 ledgers = [
                     {"ledger": ledger, "segments": self._segments(ledger)}
-                    for ledger in self._registered.ledgers(topic, number)
+                    for ledger in self._zookeeper.ledgers(topic, number)
                 ]
             except ClusterError:
                 continue
@@ -143,8 +145,8 @@ class PulsarAdmin:
         """Whether a partition has an owner, which answers within seconds."""
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats"
         try:
-            self._ledgers[number] = set(self._registered.ledgers(topic, number))
-            host = self._registered.owner(topic, number)
+            self._ledgers[number] = set(self._zookeeper.ledgers(topic, number))
+            host = self._zookeeper.owner(topic, number)
             if host is not None:
                 self._single[host].ask("Loading", "GET", path)
         except ClusterError:
@@ -179,7 +181,7 @@ class PulsarAdmin:
         """See protocols.Admin: what the subscription has not acknowledged, in entries."""
         names = [topics.partition_path(topic, number) for number in range(topic.partitions)]
         stats = [
-            self._rest.ask(
+            self._rest_client.ask(
                 f"Asking for the backlog of {name}", "GET", f"admin/v2/{name}/stats?getPreciseBacklog=true"
             )
             for name in names
@@ -201,7 +203,7 @@ class PulsarAdmin:
             self._place(topic, brokers, number)
         return f"{topic.partitions} partitions were given to {len(brokers)} brokers in turn."
 
-    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - `check` refuses one
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> DrainResult:  # noqa: ARG002 - `check` refuses one
         """See protocols.Admin: a bookie becomes read-only, others copy its ledgers."""
         bookies = of_role(self._nodes, BOOKIE)
         bookie = next(candidate for candidate in bookies if candidate.name == node)
@@ -210,14 +212,14 @@ class PulsarAdmin:
         return draining.drain(
             bookie,
             other_bookies,
-            lambda: [ledger for number in numbers for ledger in self._registered.ledgers(topic, number)[-1:]],
+            lambda: [ledger for number in numbers for ledger in self._zookeeper.ledgers(topic, number)[-1:]],
         )
 
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: a TTL moves the place of readers, too, once a check is due while they read."""
         if topics.TTL in topic.settings:
             doing = f"Lifting the TTL of {topic.name}"
-            self._rest.ask(doing, "DELETE", f"{namespace_path(topic)}/messageTTL", absent_is_fine=True)
+            self._rest_client.ask(doing, "DELETE", f"{namespace_path(topic)}/messageTTL", absent_is_fine=True)
 
     def _settle(self, topic: Topic, number: int, deadline: float) -> None:
         while True:
@@ -254,7 +256,7 @@ class PulsarAdmin:
         }
 
     def _live_cluster(self, group_nodes: Sequence[Node]) -> dict[str, object]:
-        ask = self._rest.ask
+        ask = self._rest_client.ask
         bookie_records = ask("Asking for the bookies", "GET", "admin/v2/bookies/all")["bookies"]
         bookies = sorted(self._name(bookie["bookieId"]) for bookie in bookie_records)
         usable = {node.name for node in group_nodes}
@@ -271,12 +273,12 @@ class PulsarAdmin:
 
     def close(self) -> None:
         """See protocols.Admin."""
-        for rest_client in (self._rest, *self._single.values(), self._recovery):
+        for rest_client in (self._rest_client, *self._single.values(), self._recovery):
             rest_client.close()
-        self._registered.close()
+        self._zookeeper.close()
 
 
-def _require_group(topic: Topic, partitions: Sequence[Placed], group_nodes: Sequence[Node]) -> None:
+def _require_group(topic: Topic, partitions: Sequence[Placement], group_nodes: Sequence[Node]) -> None:
     """Raise ClusterError where a partition lies on a bookie that is not the topic's."""
     usable = {node.name for node in group_nodes}
     strange = sorted({name for placed in partitions for name in placed["ensemble"]} - usable)

@@ -17,7 +17,7 @@ from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic
 from bench.systems.endpoint import parse
 from bench.systems.open_sends import OpenSends
-from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
+from bench.systems.protocols import NOT_GIVEN, Producer, ReceivedMessage, SendResult
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.connection import attempt, connect, disconnect
@@ -130,14 +130,14 @@ class SyncProducer:
         """Send through this producer of the client, with so many keys in turn."""
         self._send = _keyed(producer.send, keys)
 
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+    def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
         try:
             place = self._send(payload)
         except pulsar.PulsarException as error:
             done(_not_ok(type(error).__name__))
         else:
-            done(_new(Done, (_OK, None, *position(place))))
+            done(_new(SendResult, (_OK, None, *position(place))))
 
     def poll(self, timeout_s: float) -> None:
         """See protocols.Producer: there is never anything to wait for."""
@@ -160,7 +160,7 @@ class WindowedProducer(OpenSends):
         self._put = self._over.put
         self._send = _keyed(producer.send_async, keys)
 
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+    def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
         number = next(self._numbers)
         put = self._put
@@ -190,20 +190,20 @@ def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scala
     return {partition_limit: window, total_limit: window * partitions}
 
 
-def _done(result: Any, message_id: Any) -> Done:  # noqa: ANN401 - pulsar has no types
+def _done(result: Any, message_id: Any) -> SendResult:  # noqa: ANN401 - pulsar has no types
     """Say how a send ended; runs once a message, hence the value (comparing results takes four times as long)."""
     if message_id is None:
         name = result.__name__
     elif result.value == _OK_VALUE:
-        return _new(Done, (_OK, None, *position(message_id)))
+        return _new(SendResult, (_OK, None, *position(message_id)))
     else:
         name = result.name
     return _not_ok(name)
 
 
-def _not_ok(name: str) -> Done:
+def _not_ok(name: str) -> SendResult:
     outcome = Outcome.FAIL if name in CERTAIN_REFUSALS else Outcome.UNKNOWN
-    return Done(int(outcome), name, *_NOWHERE)
+    return SendResult(int(outcome), name, *_NOWHERE)
 
 
 class PulsarConsumer:
@@ -226,7 +226,7 @@ class PulsarConsumer:
         self._last: dict[int, Any] = {}
         self._settle_at = time.monotonic() + _SETTLE_S
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer.
 
         Through the client's own wait: a listener would take the interpreter lock for every message in another
@@ -234,7 +234,7 @@ class PulsarConsumer:
         """
         receive, clock = self._consumer.receive, time.monotonic_ns
         wait_ms = math.ceil(timeout_s * 1000)
-        batch: list[Received] = []
+        batch: list[ReceivedMessage] = []
         try:
             while len(batch) < _BATCH:
                 message = receive(wait_ms)

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import durable
+from bench import durable_files
 from bench.model import Cluster, Node, Scalar, Settings, of_role, text
 from bench.systems.pulsar import metadata, storage
 from bench.systems.pulsar.nodes import (
@@ -30,11 +30,11 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     znodes = metadata.znodes(of_role(nodes, BROKER), of_role(nodes, BOOKIE))
     for node in nodes:
         configuration = rendered(home, cluster, nodes, node).encode()
-        durable.write(config_file(node.directory, node.role), configuration)
-        durable.write(hosts_file(node.directory), _hosts(nodes, node).encode())
+        durable_files.write(config_file(node.directory, node.role), configuration)
+        durable_files.write(hosts_file(node.directory), _hosts(nodes, node).encode())
     for number, node in enumerate(of_role(nodes, ZOOKEEPER), start=1):
         storage.write_snapshot(data_folder(node.directory), znodes)
-        durable.write(data_folder(node.directory) / "myid", f"{number}\n".encode())
+        durable_files.write(data_folder(node.directory) / "myid", f"{number}\n".encode())
 
 
 def _hosts(nodes: Sequence[Node], node: Node) -> str:

@@ -12,7 +12,7 @@ from bench.sizing.published_rules import RuleSize
 from bench.sizing.requirement import NodeType, Requirement
 from bench.sizing.workload import READ, TAKEN_IN, Term
 from bench.systems.description import (
-    Chosen,
+    CaseSettings,
     Colours,
     Description,
     FsyncWait,
@@ -118,16 +118,16 @@ class PulsarDescription(Description):
     fsync_wait: ClassVar[FsyncWait] = FsyncWait.JOURNAL
     segment: ClassVar[str] = "ledger"
 
-    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:
+    def promise(self, case_settings: CaseSettings, nodes: Nodes) -> Guarantee | None:
         """See Description. Whether writes go on is known only with the number of bookies."""
         return promise.promise(case_settings, nodes.get(BOOKIE))
 
-    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:  # noqa: ARG002
+    def copies(self, case_settings: CaseSettings, nodes: Nodes) -> int:  # noqa: ARG002
         """See Description."""
         _, write, _ = case_settings.get("quorums", "1-1-1").split("-")
         return int(write)
 
-    def deduplicates(self, case_settings: Chosen, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def deduplicates(self, case_settings: CaseSettings, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """See Description."""
         return "true" in (case_settings.get(_BROKER_DEDUPLICATION), case_settings.get(_TOPIC_DEDUPLICATION))
 

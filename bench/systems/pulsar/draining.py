@@ -10,9 +10,9 @@ from typing import Any
 
 from bench.errors import ClusterError
 from bench.model import Node
-from bench.systems.draining import Drained
+from bench.systems.draining import DrainResult
 from bench.systems.pulsar.nodes import address
-from bench.systems.pulsar.rest import Rest, hosts
+from bench.systems.pulsar.rest_client import RestClient, hosts
 
 _LEDGERS = "api/v1/ledger/list/"
 _METADATA = "api/v1/ledger/metadata/?ledger_id="
@@ -24,13 +24,16 @@ _DRAINED_S = 300.0
 _TURN_S = 0.2
 
 
-def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Iterable[int]]) -> Drained:
+def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Iterable[int]]) -> DrainResult:
     """Empty a bookie, which goes on running; return when no ledger had it in an ensemble any more.
 
     Others are asked to copy once the ledgers that are `written` to now are written elsewhere. An open ledger to which
     nobody writes meanwhile is closed for it; its owner begins another with the next message. Raises ClusterError.
     """
-    with closing(Rest(hosts([bookie]))) as bookie_client, closing(Rest(hosts(other_bookies))) as rest_client:
+    with (
+        closing(RestClient(hosts([bookie]))) as bookie_client,
+        closing(RestClient(hosts(other_bookies))) as rest_client,
+    ):
         place = _Place(f"Draining {bookie.name}", address(bookie), rest_client)
         bookie_client.ask(place.doing, "PUT", _READ_ONLY, {"readOnly": True})
         ledgers = place.ledgers_on_bookie(place.all_ledgers())
@@ -50,7 +53,7 @@ def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Ite
         f"{bookie.name} says that it is read-only. "
         f"It was in ensembles of {len(ledgers)} ledgers, and is in none."
     )
-    return Drained(done_ns, evidence)
+    return DrainResult(done_ns, evidence)
 
 
 def _wait(most_s: float, is_so: Callable[[], bool]) -> bool:
@@ -68,7 +71,7 @@ class _Place:
 
     doing: str
     bookie: str
-    rest_client: Rest
+    rest_client: RestClient
 
     def all_ledgers(self) -> list[int]:
         """Return the numbers of all ledgers."""

@@ -14,8 +14,8 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings, Topic
-from bench.systems.late import Late
-from bench.systems.protocols import NOT_GIVEN, Received
+from bench.systems.missing_messages import MissingMessages
+from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.connection import Client, connect, disconnect
 from bench.systems.pulsar.records import received
@@ -36,22 +36,24 @@ _HOPELESS = (pulsar.AuthenticationError, pulsar.AuthorizationError, pulsar.Topic
 
 def read_all(
     endpoint: str, topic: Topic, settings: Settings, deadline_s: float, expected: int
-) -> Iterator[Sequence[Received]]:
+) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. Of what the case sets for the consumer, only the client's own properties hold."""
     client = connect(endpoint, {"operation_timeout_seconds": _ASK_S, **settings})
     partitions = [_Partition(client, topic, number) for number in range(topic.partitions)]
     try:
-        for batch in _read(partitions, deadline_s, late := Late(expected)):
-            late.came(len(batch))
+        for batch in _read(partitions, deadline_s, missing := MissingMessages(expected)):
+            missing.take(len(batch))
             yield batch
     finally:
         disconnect(client, _CLOSE_S)
 
 
-def _read(partitions: Sequence[_Partition], deadline_s: float, late: Late) -> Iterator[Sequence[Received]]:
+def _read(
+    partitions: Sequence[_Partition], deadline_s: float, missing: MissingMessages
+) -> Iterator[Sequence[ReceivedMessage]]:
     """Read until all partitions are at their end, and still are a moment later, or so long as more is awaited."""
     left = list(partitions)
-    while left or late.is_awaited():
+    while left or missing.may_arrive():
         yield from _to_the_end(left, deadline_s)
         time.sleep(_SURE_S)
         for partition in partitions:
@@ -60,7 +62,7 @@ def _read(partitions: Sequence[_Partition], deadline_s: float, late: Late) -> It
                 yield batch
 
 
-def _to_the_end(left: list[_Partition], deadline_s: float) -> Iterator[Sequence[Received]]:
+def _to_the_end(left: list[_Partition], deadline_s: float) -> Iterator[Sequence[ReceivedMessage]]:
     """Read until no partition is left. Raises LoadError once `deadline_s` passed without a message or a connection."""
     deadline = time.monotonic() + deadline_s
     while left:
@@ -101,12 +103,12 @@ class _Partition:
         fresh, self._fresh = self._fresh, False
         return fresh
 
-    def take(self) -> list[Received]:
+    def take(self) -> list[ReceivedMessage]:
         """Return the messages that are there, each once, without waiting; connects first.
 
         After a reconnect the client may read again what it has given; what is stored twice has two positions.
         """
-        batch: list[Received] = []
+        batch: list[ReceivedMessage] = []
         if self._reader is None and not self._connected():
             return batch
         read_next, clock, last = self._reader.read_next, time.monotonic_ns, self._last

@@ -14,7 +14,7 @@ from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems.endpoint import parse
 from bench.systems.membership import group_id
-from bench.systems.protocols import Received
+from bench.systems.protocols import ReceivedMessage
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.connection import attempt, connect, disconnect
@@ -41,7 +41,7 @@ class Member:
         )
         self._last: Any = None
 
-    def receive(self, timeout_s: float) -> Sequence[Received]:
+    def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
         """See protocols.Consumer."""
         self._acknowledge()
         try:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bench.model import Node
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, web
-from bench.systems.pulsar.rest import UNDER_REPLICATED
-from bench.systems.scraped import Scrape, Series
+from bench.systems.pulsar.rest_client import UNDER_REPLICATED
+from bench.systems.server_metrics import Scrape, Series
 
 _MS = 0.001
 _JVM = {

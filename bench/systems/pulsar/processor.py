@@ -17,7 +17,7 @@ import pulsar
 from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems import processing
-from bench.systems.processing import BEFORE, PROCESSOR, Processing
+from bench.systems.processing import PROCESSOR, SETTLE_BEFORE, Processing
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.connection import Client, attempt, connect, disconnect
 from bench.systems.pulsar.settings import ACKNOWLEDGE, DEDUPLICATED
@@ -58,10 +58,10 @@ class _Partition:
         self._writes_once = parameters.settle == DEDUPLICATED
         self._failed: list[str] = []
         named = {"producer_name": f"{PROCESSOR}-{number}"} if self._writes_once else {}
-        self._producer = _there(
+        self._producer = _await_place(
             lambda: client.create_producer(topics.partition_name(target, number), **named)
         )
-        self._consumer = _there(
+        self._consumer = _await_place(
             lambda: client.subscribe(
                 topics.partition_name(source, number),
                 PROCESSOR,
@@ -73,7 +73,7 @@ class _Partition:
     def step(self) -> int:
         """Process the batch that is there; return how many messages it had."""
         batch = self._batch()
-        if batch and self._parameters.settle == BEFORE:
+        if batch and self._parameters.settle == SETTLE_BEFORE:
             self._settle(batch)
             self._forward(batch)
         elif batch:
@@ -101,12 +101,12 @@ class _Partition:
         for message in batch:
             time.sleep(self._parameters.work_s)
             numbered = {"sequence_id": _sequence(message)} if self._writes_once else {}
-            self._producer.send_async(message.data(), self._told, **numbered)
+            self._producer.send_async(message.data(), self._on_sent, **numbered)
         self._producer.flush()
         if self._failed:
             raise LoadError(f"The processor could not write: {self._failed[0]}.")
 
-    def _told(self, result: Any, _: object) -> None:  # noqa: ANN401 - pulsar has no types
+    def _on_sent(self, result: Any, _: object) -> None:  # noqa: ANN401 - pulsar has no types
         if result != pulsar.Result.Ok:
             self._failed.append(str(result))
 
@@ -117,7 +117,7 @@ def _sequence(message: Any) -> int:  # noqa: ANN401 - pulsar has no types
     return int(place.ledger_id()) << _ENTRY_BITS | int(place.entry_id())
 
 
-def _there(ask: Any) -> Any:  # noqa: ANN401 - pulsar has no types
+def _await_place(ask: Any) -> Any:  # noqa: ANN401 - pulsar has no types
     """Ask again while the broker still holds the place of one that was killed."""
     deadline = time.monotonic() + _THERE_S
     while time.monotonic() < deadline:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.systems.protocols import Received
+from bench.systems.protocols import ReceivedMessage
 
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
 
 
-def received(message: Any, now: int) -> Received:  # noqa: ANN401 - pulsar has no types
+def received(message: Any, now: int) -> ReceivedMessage:  # noqa: ANN401 - pulsar has no types
     """Return content and position of a message that was handed over `now`."""
-    return _new(Received, (message.data(), now, *position(message.message_id())))
+    return _new(ReceivedMessage, (message.data(), now, *position(message.message_id())))
 
 
 def position(message_id: Any) -> tuple[int, int, int, int]:  # noqa: ANN401 - pulsar has no types

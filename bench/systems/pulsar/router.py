@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.systems.protocols import Done
+from bench.systems.protocols import SendResult
 
 FEWEST_OPEN = "fewest open"
 """The value of `message_router` that asks for it."""
@@ -30,12 +30,12 @@ class FewestOpen:
         self._last = min(turn, key=self._open.__getitem__)
         return self._last
 
-    def tracked(self, done: Callable[[Done], None]) -> Callable[[Done], None]:
+    def tracked(self, done: Callable[[SendResult], None]) -> Callable[[SendResult], None]:
         """Count the last message as open until what is returned is called in place of `done`."""
         partition = self._last
         self._open[partition] += 1
 
-        def ended(outcome: Done) -> None:
+        def ended(outcome: SendResult) -> None:
             self._open[partition] -= 1
             done(outcome)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from bench.model import MEMBER, Case, Scalar, Settings
 from bench.systems import draining, membership, processing
-from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
 from bench.systems.properties import listed, misvalued
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import ROUTER, Side
@@ -16,7 +16,7 @@ from bench.systems.pulsar.topics import Quorums
 
 ACKNOWLEDGE = "acknowledge"
 DEDUPLICATED = "deduplicated"
-ACKNOWLEDGES = (BEFORE, AFTER, DEDUPLICATED)
+ACKNOWLEDGES = (SETTLE_BEFORE, SETTLE_AFTER, DEDUPLICATED)
 """When a processor acknowledges what it has read: bench/systems/pulsar/processor.py."""
 
 _SERVERS_OWN = {
@@ -52,7 +52,7 @@ _SERVERS_OWN = {
 }  # fmt: skip
 """What the suite must decide itself: addresses, ports, folders, and that a trial's topic can be deleted."""
 
-_WHOLE = {ZOOKEEPER: ("tickTime", "minSessionTimeout", "maxSessionTimeout")}
+_INTEGERS = {ZOOKEEPER: ("tickTime", "minSessionTimeout", "maxSessionTimeout")}
 """Of ZooKeeper's properties, which nobody lists the types of, those that are reckoned with here."""
 
 _SESSIONS = ((BROKER, "metadataStoreSessionTimeoutMillis"), (BOOKIE, "zkTimeout"))
@@ -86,14 +86,14 @@ def pause_s(case: Case) -> float:
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
-    checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client, _processor, _group)
+    checks = (_nodes, _topic, _quorums, _size, _sessions, _reserved, _client, _processor, _group)
     return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
 
 
 def _values(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
         kinds = server_properties(role) if role in ROLES else {}
-        yield from misvalued(role, settings, {**kinds, **dict.fromkeys(_WHOLE.get(role, ()), "int")})
+        yield from misvalued(role, settings, {**kinds, **dict.fromkeys(_INTEGERS.get(role, ()), "int")})
 
 
 def _nodes(case: Case) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _sessions(case: Case) -> Iterator[str]:
             )
 
 
-def _own(case: Case) -> Iterator[str]:
+def _reserved(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
         for name in sorted(_SERVERS_OWN.get(role, frozenset()) & set(settings)):
             yield f"{name} can't be set for a {role}: the suite gives each node its own."

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench import durable
+from bench import durable_files
 
 _MAGIC = int.from_bytes(b"ZKSN", "big")
 _VERSION = 2
@@ -26,7 +26,7 @@ def write_snapshot(data_folder: Path, znodes: Mapping[str, bytes]) -> None:
 
     The same snapshot serves every member of an ensemble: it is the state at zxid 0, before the first epoch.
     """
-    durable.write(data_folder / "version-2" / "snapshot.0", snapshot(znodes))
+    durable_files.write(data_folder / "version-2" / "snapshot.0", snapshot(znodes))
 
 
 def snapshot(znodes: Mapping[str, bytes]) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.properties import unknown
-from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, ReceivedMessage
 from bench.systems.pulsar import (
     bookie_groups,
     config,
@@ -16,14 +16,14 @@ from bench.systems.pulsar import (
     metrics,
     nodes,
     processor,
-    ready,
+    readiness,
     settings,
 )
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
-from bench.systems.pulsar.external import ExternalPulsar
+from bench.systems.pulsar.external_access import ExternalPulsar
 from bench.systems.pulsar.members import Member
-from bench.systems.scraped import Scrape
+from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
 
 
@@ -55,7 +55,7 @@ class Pulsar:
 
     def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:  # noqa: ARG002
         """See protocols.System."""
-        ready.await_ready(nodes, alive)
+        readiness.await_ready(nodes, alive)
 
     def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
@@ -102,7 +102,7 @@ class Pulsar:
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
-    ) -> Iterator[Sequence[Received]]:
+    ) -> Iterator[Sequence[ReceivedMessage]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
 

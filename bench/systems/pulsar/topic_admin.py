@@ -11,7 +11,7 @@ from bench.errors import ClusterError
 from bench.model import Topic
 from bench.systems.properties import require
 from bench.systems.pulsar import topics
-from bench.systems.pulsar.rest import Rest
+from bench.systems.pulsar.rest_client import RestClient
 from bench.systems.pulsar.topics import Quorums
 
 _THERE_S = 60.0
@@ -19,7 +19,7 @@ _TURN_S = 0.05
 _SHOWN_POLICIES = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
 
 
-class Placed(TypedDict):
+class Placement(TypedDict):
     """Where a partition lies."""
 
     partition: int
@@ -37,9 +37,9 @@ def namespace_path(topic: Topic) -> str:
 class TopicAdmin:
     """Administers topics; each has a namespace of its own."""
 
-    def __init__(self, rest_client: Rest, node_name: Callable[[str], str]) -> None:
+    def __init__(self, rest_client: RestClient, node_name: Callable[[str], str]) -> None:
         """Ask through `rest_client`; `node_name` names the node at an address (host:port)."""
-        self._rest = rest_client
+        self._rest_client = rest_client
         self._node_name = node_name
 
     def create_namespace(self, topic: Topic, policies: Mapping[str, object] | None = None) -> None:
@@ -48,25 +48,25 @@ class TopicAdmin:
         Raises ClusterError.
         """
         body = {**(policies or {}), **topics.policies(topic)}
-        self._rest.ask(f"Creating topic {topic.name}", "PUT", namespace_path(topic), body)
+        self._rest_client.ask(f"Creating topic {topic.name}", "PUT", namespace_path(topic), body)
 
     def create_partitions(self, topic: Topic) -> None:
         """Create the topic in its namespace; no broker has loaded it then. Raises ClusterError."""
         path = f"admin/v2/{topics.rest_path(topic)}/partitions"
-        self._rest.ask(f"Creating topic {topic.name}", "PUT", path, topic.partitions)
+        self._rest_client.ask(f"Creating topic {topic.name}", "PUT", path, topic.partitions)
 
     def delete(self, topic: Topic) -> None:
         """Delete the topic's namespace with all that is in it. Raises ClusterError."""
         path = f"{namespace_path(topic)}?force=true"
-        self._rest.ask(f"Deleting topic {topic.name}", "DELETE", path, absent_is_fine=True)
+        self._rest_client.ask(f"Deleting topic {topic.name}", "DELETE", path, absent_is_fine=True)
 
-    def load(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
+    def load(self, topic: Topic, number: int, rest_client: RestClient | None = None) -> str:
         """Return the partition's owner once it has one, which has an open ledger; ask through a given `rest_client`."""
         owner = self.owner(topic, number, rest_client)
         self._stored(topic, number, "", rest_client)
         return owner
 
-    def owner(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
+    def owner(self, topic: Topic, number: int, rest_client: RestClient | None = None) -> str:
         """Return the node that owns a partition; a partition without owner gets one by being looked up."""
         doing = f"Looking up partition {number} of {topic.name}"
         answer = self._until_there(
@@ -74,29 +74,29 @@ class TopicAdmin:
         )
         return self._node_name(re.sub("^https?://", "", str(answer.get("httpUrl") or answer["httpUrlTls"])))
 
-    def _stored(self, topic: Topic, number: int, query: str, rest_client: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _stored(self, topic: Topic, number: int, query: str, rest_client: RestClient | None = None) -> Any:  # noqa: ANN401 - JSON
         doing = f"Loading partition {number} of {topic.name}"
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{query}"
         return self._until_there(doing, path, rest_client)
 
-    def _until_there(self, doing: str, path: str, rest_client: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _until_there(self, doing: str, path: str, rest_client: RestClient | None = None) -> Any:  # noqa: ANN401 - JSON
         """Ask until there is an answer: a bundle on its way to a broker is nobody's for a moment."""
         deadline = time.monotonic() + _THERE_S
         while True:
             try:
-                return (rest_client or self._rest).ask(doing, "GET", path)
+                return (rest_client or self._rest_client).ask(doing, "GET", path)
             except ClusterError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_TURN_S)
 
-    def in_force(self, topic: Topic, partitions: Sequence[Placed]) -> dict[str, object]:
+    def in_force(self, topic: Topic, partitions: Sequence[Placement]) -> dict[str, object]:
         """Return the policies, quorums and bundles in force, with where the `partitions` lie.
 
         Raises ClusterError where one is not as asked for.
         """
         doing = f"Reading the policies of {topic.name} back"
-        policies = self._rest.ask(doing, "GET", namespace_path(topic))
+        policies = self._rest_client.ask(doing, "GET", namespace_path(topic))
         live_settings = {name: policies[name] for name in _SHOWN_POLICIES if policies.get(name) is not None}
         live_settings["bundles"] = policies["bundles"]["numBundles"]
         live_settings["quorums"] = ", ".join(sorted({str(partition["quorums"]) for partition in partitions}))
@@ -104,11 +104,11 @@ class TopicAdmin:
         require(f"topic {topic.name}", scenario_settings, live_settings)
         return {**live_settings, "partitions": [*partitions]}
 
-    def placement(self, topic: Topic) -> list[Placed]:
+    def placement(self, topic: Topic) -> list[Placement]:
         """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""
         return [self._placed(topic, number) for number in range(topic.partitions)]
 
-    def _placed(self, topic: Topic, number: int) -> Placed:
+    def _placed(self, topic: Topic, number: int) -> Placement:
         owner = self.owner(topic, number)
         ledger, quorums, ensemble = self.last_ledger(topic, number)
         return {

@@ -24,7 +24,7 @@ if "bench.load.worker" in sys.orig_argv:
 
     from bench.load import producing, sender
     from bench.load.commands import Open
-    from bench.systems.protocols import Done
+    from bench.systems.protocols import SendResult
 
     _PR_SET_TIMERSLACK = 29
     _SPINS_NS = 20_000
@@ -42,7 +42,7 @@ if "bench.load.worker" in sys.orig_argv:
         while monotonic_ns() < until_ns:
             pass
 
-    def _slowed_done(self: sender.Slot, done: Done) -> None:
+    def _slowed_done(self: sender.Slot, done: SendResult) -> None:
         if part := _parts.get(id(self._sender)):
             now_ns = monotonic_ns()
             _wait(now_ns + (now_ns - self.sent_ns) // part)
