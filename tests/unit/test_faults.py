@@ -444,7 +444,7 @@ def test_steps_follow_a_reader_that_blocks() -> None:
     finishing.join()
 
     _, record, back = records(line)
-    assert (record.received, record.at, record.complete) == (25, [[0, -1, 25]], True)
+    assert (record.received, record.at, record.complete) == (25, [(0, -1, 25)], True)
     assert back.asked_ns - record.effect_ns >= 1.2e9
 
 

@@ -191,7 +191,7 @@ def test_templates_set_only_properties_that_exist() -> None:
         ({"commit": "later"}, "needs commit, one of before, after, transaction, not later"),
         ({"batch": 10}, "needs commit"),
         ({"commit": "after", "batch": 0}, "batch is a whole number from 1 on, not 0"),
-        ({"commit": "after", "batch": 5001}, "5001 messages of 2.0 ms take longer"),
+        ({"commit": "after", "batch": 5001}, "5001 messages of 2ms take longer"),
         ({"commit": "after", "work": -1}, "work is -1; a duration is a number with its unit: 500ms"),
     ],
 )
