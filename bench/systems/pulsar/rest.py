@@ -32,6 +32,15 @@ def hosts(nodes: Sequence[Node]) -> list[Host]:
     return [Host(node.name, f"http://{web(node)}") for node in nodes]
 
 
+class RefusedError(ClusterError):
+    """A server answered with an HTTP status that says no; `status` has it."""
+
+    def __init__(self, message: str, status: int) -> None:
+        """Keep the status beside the message."""
+        super().__init__(message)
+        self.status = status
+
+
 class Rest:
     """Requests to whichever of some hosts answers. Close it after use."""
 
@@ -52,7 +61,7 @@ class Rest:
     ) -> Any:  # noqa: ANN401 - JSON
         """Return the answer's JSON, None where it has none.
 
-        Raises ClusterError, beginning with `doing`, when a host refuses or none answers.
+        Raises ClusterError, beginning with `doing`, when none answers, and RefusedError when a host refuses.
         """
         silent: list[str] = []
         for host in tuple(self._hosts):
@@ -67,8 +76,9 @@ class Rest:
                 return _content(answer)
             if absent_is_fine and answer.status_code == httpx.codes.NOT_FOUND:
                 return None
-            raise ClusterError(
-                f"{doing}: {host.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
+            raise RefusedError(
+                f"{doing}: {host.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}",
+                answer.status_code,
             )
         raise ClusterError(f"{doing}: none answered: {', '.join(silent)}.")
 
