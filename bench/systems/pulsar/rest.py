@@ -68,7 +68,7 @@ class Rest:
             try:
                 answer = self._http.request(method, f"{host.url}/{path}", json=body)
             except (httpx.RequestError, httpx.InvalidURL) as error:
-                silent.append(f"{host.name} ({type(error).__name__})")
+                silent.append(f"{host.name} ({_cause(error)})")
                 # Asked last from now on: one that is frozen takes its time each time.
                 self._hosts = [*(candidate for candidate in self._hosts if candidate is not host), host]
                 continue
@@ -86,6 +86,11 @@ class Rest:
         """Release connections."""
         if "_http" in vars(self):
             self._http.close()
+
+
+def _cause(error: Exception) -> str:
+    """Name an error, with what it says where it says something: of TLS what is wrong with a certificate."""
+    return ": ".join(filter(None, (type(error).__name__, str(error))))
 
 
 def _content(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON
