@@ -1,16 +1,20 @@
-"""What every backend that starts nodes promises, on a real Kafka cluster."""
+"""What every backend promises, on a real Kafka cluster."""
 
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from bench.backends import docker
 from bench.backends.abilities import Delayable, Killable, Partitionable, Pausable, Reachable
+from bench.backends.backend import Backend
 from bench.backends.delayed_node import Link
 from bench.backends.netns import PacketRules
 from bench.backends.node_backend import NodeBackend
@@ -18,20 +22,29 @@ from bench.errors import FaultError, NodeDiedError
 from bench.model import DOCKER, PROCESS, Cluster, Jit, Node, Topic
 from bench.run import wiring
 from bench.run.cluster import LiveCluster, running
+from tests.secured import process_state, shell_commands
 
 pytestmark = pytest.mark.integration
 
 CLUSTER = Cluster("kafka", wiring.version("kafka"), {"controller": 1, "broker": 2}, jit=Jit.C1)
+EXTERNAL = "external"
+STARTS_NODES = pytest.mark.parametrize("live", [PROCESS, DOCKER], indirect=True)
+"""For a test of what only the backends do that start nodes themselves."""
 
 
-@pytest.fixture(scope="module", params=[PROCESS, DOCKER])
+class BreaksNodes(Backend, Killable, Pausable, Protocol):
+    """What every backend can do, where a cluster's operator gave commands for its nodes."""
+
+
+@pytest.fixture(scope="module", params=[PROCESS, DOCKER, EXTERNAL])
 def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     request.getfixturevalue("docker_daemon" if request.param == DOCKER else "in_sandbox")
     folder = tmp_path_factory.mktemp(request.param)
-    spec = replace(CLUSTER, backend=request.param)
+    spec = CLUSTER if request.param == EXTERNAL else replace(CLUSTER, backend=request.param)
     logs = folder / "logs"
-    with running(spec, folder / "run" / "nodes" / "00-kafka", logs) as made:
-        yield made
+    with ExitStack() as stack:
+        made = stack.enter_context(running(spec, folder / "run" / "nodes" / "00-kafka", logs))
+        yield stack.enter_context(as_somebody_elses(made, folder)) if request.param == EXTERNAL else made
     kept = {file.name: file.read_text() for file in logs.iterdir()}
     assert kept.keys() == {"controller-1.log", "broker-1.log", "broker-2.log"}
     assert all("Kafka Server started" in log for log in kept.values())
@@ -41,6 +54,46 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 client.containers.list(all=True, filters={"label": docker.LABEL}, ignore_removed=True) == []
             )
             assert client.networks.list(filters={"label": docker.LABEL}) == []
+
+
+@contextmanager
+def as_somebody_elses(servers: LiveCluster, folder: Path) -> Iterator[LiveCluster]:
+    """The brokers of a cluster as those of an external one, whose operator breaks and mends them by commands."""
+    brokers = [node for node in servers.nodes if node.role == "broker"]
+    actions = {broker.name: operator_actions(servers, broker) for broker in brokers}
+    by_path = {f"{name}/{verb}": act for name, by_verb in actions.items() for verb, act in by_verb.items()}
+    with shell_commands(by_path) as commands:
+        nodes = {
+            broker.name: {
+                "address": f"{broker.address}:{broker.ports[0]}",
+                **{verb: commands[f"{broker.name}/{verb}"] for verb in actions[broker.name]},
+            }
+            for broker in brokers
+        }
+        spec = Cluster("kafka", "", {"broker": 2}, external=servers.endpoint, external_nodes=nodes)
+        with running(spec, folder / "external", folder / "external-logs") as made:
+            yield made
+
+
+def operator_actions(servers: LiveCluster, broker: Node) -> dict[str, Callable[[], object]]:
+    """What the operator of a broker can do to it; each by the name of its command in a cluster's file."""
+    backend = servers.backend
+    assert isinstance(backend, NodeBackend)
+    return {
+        "kill": partial(backend.end_node, broker, kill=True),
+        "stop": partial(backend.end_node, broker, kill=False),
+        "start": partial(backend.start_node, broker),
+        "pause": partial(backend.pause_node, broker),
+        "resume": partial(backend.resume_node, broker),
+        "state": lambda: process_state(backend.pids()[broker.name]),
+    }
+
+
+@pytest.fixture
+def operated(live: LiveCluster) -> BreaksNodes:
+    assert isinstance(live.backend, Killable)
+    assert isinstance(live.backend, Pausable)
+    return live.backend
 
 
 @pytest.fixture
@@ -65,6 +118,7 @@ def test_topics_have_the_settings_that_were_asked_for(live: LiveCluster) -> None
     live.admin.delete_topic(topic)
 
 
+@STARTS_NODES
 def test_every_node_is_a_process_of_this_machine(live: LiveCluster, backend: NodeBackend) -> None:
     pids = backend.pids()
 
@@ -77,32 +131,34 @@ def test_every_node_is_a_process_of_this_machine(live: LiveCluster, backend: Nod
 
 @pytest.mark.parametrize(("kill", "status"), [(True, -signal.SIGKILL), (False, 143)])
 def test_a_node_is_ended_and_started_again(
-    live: LiveCluster, backend: NodeBackend, kill: bool, status: int
+    live: LiveCluster, operated: BreaksNodes, kill: bool, status: int
 ) -> None:
     broker = node(live, "broker-2")
 
-    assert backend.end_node(broker, kill=kill) == status
+    # The process of a node of others is not seen: there it is the status of the operator's command.
+    assert operated.end_node(broker, kill=kill) == (status if isinstance(operated, NodeBackend) else 0)
 
-    backend.alive()  # nobody misses it
-    assert not backend.listens(broker)
-    assert "broker-2" not in backend.pids()
+    operated.alive()  # nobody misses it
+    assert not operated.listens(broker)
+    assert "broker-2" not in operated.pids()
     with pytest.raises(FaultError, match="does not run"):
-        backend.pause_node(broker)
-    backend.start_node(broker)
-    assert backend.listens(broker)
-    backend.alive()
+        operated.pause_node(broker)
+    operated.start_node(broker)
+    assert operated.listens(broker)
+    operated.alive()
 
 
-def test_a_node_stands_still_while_it_is_paused(live: LiveCluster, backend: NodeBackend) -> None:
+def test_a_node_stands_still_while_it_is_paused(live: LiveCluster, operated: BreaksNodes) -> None:
     broker = node(live, "broker-2")
 
-    assert backend.pause_node(broker) == "T"
-    assert backend.resume_node(broker) in {"R", "S", "D"}
-    backend.pause_all([broker])
-    backend.resume_all([broker])
-    assert backend.listens(broker)
+    assert operated.pause_node(broker) == "T"
+    assert operated.resume_node(broker) in {"R", "S", "D"}
+    operated.pause_all([broker])
+    operated.resume_all([broker])
+    assert operated.listens(broker)
 
 
+@STARTS_NODES
 def test_packets_between_nodes_are_dropped_until_that_is_mended(
     live: LiveCluster, backend: NodeBackend
 ) -> None:
@@ -120,6 +176,7 @@ def test_packets_between_nodes_are_dropped_until_that_is_mended(
     assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
 
 
+@STARTS_NODES
 def test_packets_are_dropped_also_after_a_restart(live: LiveCluster, backend: NodeBackend) -> None:
     first, second = node(live, "broker-1"), node(live, "broker-2")
     rules = PacketRules("apart", (first.address,), (first.address,))
@@ -133,6 +190,7 @@ def test_packets_are_dropped_also_after_a_restart(live: LiveCluster, backend: No
     assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
 
 
+@STARTS_NODES
 def test_packets_are_held_on_their_way(live: LiveCluster, backend: NodeBackend) -> None:
     first, second = node(live, "broker-1"), node(live, "broker-2")
 
@@ -144,6 +202,7 @@ def test_packets_are_held_on_their_way(live: LiveCluster, backend: NodeBackend) 
     assert backend.answers(second, [first.address], 2.0)[first.address] < 0.05
 
 
+@STARTS_NODES
 def test_a_node_that_ends_by_itself_is_missed(live: LiveCluster, backend: NodeBackend) -> None:
     broker = node(live, "broker-2")
 
