@@ -4,7 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,24 +27,26 @@ from tests.secured import process_state, shell_commands
 pytestmark = pytest.mark.integration
 
 CLUSTER = Cluster("kafka", wiring.version("kafka"), {"controller": 1, "broker": 2}, jit=Jit.C1)
-EXTERNAL = "external"
-STARTS_NODES = pytest.mark.parametrize("live", [PROCESS, DOCKER], indirect=True)
-"""For a test of what only the backends do that start nodes themselves."""
+OWN, EXTERNAL = "own", "external"
+EVERY_BACKEND = pytest.mark.parametrize(
+    ("servers", "live"), [(PROCESS, OWN), (DOCKER, OWN), (PROCESS, EXTERNAL)], indirect=True
+)
 
 
 class BreaksNodes(Backend, Killable, Pausable, Protocol):
     """What every backend can do, where a cluster's operator gave commands for its nodes."""
 
 
-@pytest.fixture(scope="module", params=[PROCESS, DOCKER, EXTERNAL])
-def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+@pytest.fixture(scope="module", params=[PROCESS, DOCKER])
+def servers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveCluster]:
     request.getfixturevalue("docker_daemon" if request.param == DOCKER else "in_sandbox")
     folder = tmp_path_factory.mktemp(request.param)
-    spec = CLUSTER if request.param == EXTERNAL else replace(CLUSTER, backend=request.param)
+    spec = replace(CLUSTER, backend=request.param)
     logs = folder / "logs"
-    with ExitStack() as stack:
-        made = stack.enter_context(running(spec, folder / "run" / "nodes" / "00-kafka", logs))
-        yield stack.enter_context(as_somebody_elses(made, folder)) if request.param == EXTERNAL else made
+    with running(spec, folder / "run" / "nodes" / "00-kafka", logs) as made:
+        yield made
     kept = {file.name: file.read_text() for file in logs.iterdir()}
     assert kept.keys() == {"controller-1.log", "broker-1.log", "broker-2.log"}
     assert all("Kafka Server started" in log for log in kept.values())
@@ -54,6 +56,18 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 client.containers.list(all=True, filters={"label": docker.LABEL}, ignore_removed=True) == []
             )
             assert client.networks.list(filters={"label": docker.LABEL}) == []
+
+
+@pytest.fixture(scope="module")
+def live(
+    request: pytest.FixtureRequest, servers: LiveCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveCluster]:
+    """The servers as those of the suite; for some tests as those of somebody else, too."""
+    if getattr(request, "param", OWN) == OWN:
+        yield servers
+        return
+    with as_somebody_elses(servers, tmp_path_factory.mktemp(EXTERNAL)) as made:
+        yield made
 
 
 @contextmanager
@@ -108,6 +122,7 @@ def node(live: LiveCluster, name: str) -> Node:
     return next(node for node in live.nodes if node.name == name)
 
 
+@EVERY_BACKEND
 def test_topics_have_the_settings_that_were_asked_for(live: LiveCluster) -> None:
     topic = Topic("backends", 3, {"replicas": 2, "min.insync.replicas": 2})
 
@@ -118,7 +133,6 @@ def test_topics_have_the_settings_that_were_asked_for(live: LiveCluster) -> None
     live.admin.delete_topic(topic)
 
 
-@STARTS_NODES
 def test_every_node_is_a_process_of_this_machine(live: LiveCluster, backend: NodeBackend) -> None:
     pids = backend.pids()
 
@@ -129,25 +143,36 @@ def test_every_node_is_a_process_of_this_machine(live: LiveCluster, backend: Nod
         assert str(node(live, name).directory).encode() in command
 
 
-@pytest.mark.parametrize(("kill", "status"), [(True, -signal.SIGKILL), (False, 143)])
-def test_a_node_is_ended_and_started_again(
-    live: LiveCluster, operated: BreaksNodes, kill: bool, status: int
-) -> None:
+def ended_and_started_again(live: LiveCluster, backend: BreaksNodes, *, kill: bool) -> int:
+    """End a node and start it again; return the status with which it ended."""
     broker = node(live, "broker-2")
 
-    # The process of a node of others is not seen: there it is the status of the operator's command.
-    assert operated.end_node(broker, kill=kill) == (status if isinstance(operated, NodeBackend) else 0)
+    status = backend.end_node(broker, kill=kill)
 
-    operated.alive()  # nobody misses it
-    assert not operated.listens(broker)
-    assert "broker-2" not in operated.pids()
+    backend.alive()  # nobody misses it
+    assert not backend.listens(broker)
+    assert "broker-2" not in backend.pids()
     with pytest.raises(FaultError, match="does not run"):
-        operated.pause_node(broker)
-    operated.start_node(broker)
-    assert operated.listens(broker)
-    operated.alive()
+        backend.pause_node(broker)
+    backend.start_node(broker)
+    assert backend.listens(broker)
+    backend.alive()
+    return status
 
 
+@EVERY_BACKEND
+def test_a_node_is_killed_and_started_again(live: LiveCluster, operated: BreaksNodes) -> None:
+    status = ended_and_started_again(live, operated, kill=True)
+
+    # The process of a node of others is not seen: there it is the status of the operator's command.
+    assert status == (-signal.SIGKILL if isinstance(operated, NodeBackend) else 0)
+
+
+def test_a_node_is_stopped_and_started_again(live: LiveCluster, operated: BreaksNodes) -> None:
+    assert ended_and_started_again(live, operated, kill=False) == 143
+
+
+@EVERY_BACKEND
 def test_a_node_stands_still_while_it_is_paused(live: LiveCluster, operated: BreaksNodes) -> None:
     broker = node(live, "broker-2")
 
@@ -158,7 +183,6 @@ def test_a_node_stands_still_while_it_is_paused(live: LiveCluster, operated: Bre
     assert operated.listens(broker)
 
 
-@STARTS_NODES
 def test_packets_between_nodes_are_dropped_until_that_is_mended(
     live: LiveCluster, backend: NodeBackend
 ) -> None:
@@ -176,7 +200,6 @@ def test_packets_between_nodes_are_dropped_until_that_is_mended(
     assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
 
 
-@STARTS_NODES
 def test_packets_are_dropped_also_after_a_restart(live: LiveCluster, backend: NodeBackend) -> None:
     first, second = node(live, "broker-1"), node(live, "broker-2")
     rules = PacketRules("apart", (first.address,), (first.address,))
@@ -190,7 +213,6 @@ def test_packets_are_dropped_also_after_a_restart(live: LiveCluster, backend: No
     assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
 
 
-@STARTS_NODES
 def test_packets_are_held_on_their_way(live: LiveCluster, backend: NodeBackend) -> None:
     first, second = node(live, "broker-1"), node(live, "broker-2")
 
@@ -202,7 +224,6 @@ def test_packets_are_held_on_their_way(live: LiveCluster, backend: NodeBackend) 
     assert backend.answers(second, [first.address], 2.0)[first.address] < 0.05
 
 
-@STARTS_NODES
 def test_a_node_that_ends_by_itself_is_missed(live: LiveCluster, backend: NodeBackend) -> None:
     broker = node(live, "broker-2")
 
