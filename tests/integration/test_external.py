@@ -34,7 +34,7 @@ from tests.whole_runs import analysed, bench, mentioning, only, until
 pytestmark = pytest.mark.integration
 
 _SOON_S = 30.0
-_STOPS_S = 60.0
+_STARTS_S, _STOPS_S = 120.0, 60.0
 SCENARIO = """\
 name: small
 title: A run of the tests
@@ -458,7 +458,7 @@ def test_a_run_that_is_stopped_and_then_killed_keeps_its_trials_leaves_what_clea
     scenario = written(tmp_path, "small.yaml", ONE_BY_ONE)
 
     process = bench("run", scenario, "--cluster", file, "--yes", "--out", tmp_path / "out")
-    until(lambda: any("trial-0001" in name for name in kafka_topics()))
+    until(lambda: any("trial-0001" in name for name in kafka_topics()), _STARTS_S)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=_STOPS_S)
 
@@ -468,7 +468,7 @@ def test_a_run_that_is_stopped_and_then_killed_keeps_its_trials_leaves_what_clea
     assert 0 in run.done()
 
     process = bench("run", "--resume", run.path)
-    until(lambda: any("trial-0002" in name for name in kafka_topics()))
+    until(lambda: any("trial-0002" in name for name in kafka_topics()), _STARTS_S)
     process.kill()
     process.wait(_STOPS_S)
     until(lambda: not mentioning(run.path))
