@@ -30,6 +30,10 @@ class ClusterError(BenchError):
     """A cluster did not start, died or refused an administrative request."""
 
 
+class TopicExistsError(ClusterError):
+    """A topic could not be created, as there is one of that name: it belongs to somebody else."""
+
+
 class NodeDiedError(ClusterError):
     """A server process ended although nobody asked it to; the message carries the end of its log."""
 

@@ -35,6 +35,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from bench.backends import artifacts
+from bench.errors import BenchError
 from bench.run import wiring
 from bench.systems.java import Jvm
 
@@ -43,6 +44,11 @@ ISSUER, AUDIENCE = "tests", "bench-tests"
 _TOKEN_LASTS_S = 300
 _PULSAR_KEY = hashlib.sha256(b"a key of the tests").digest()
 _STARTS_S = 90.0
+_ASK = (
+    "import http.client as h, sys, urllib.parse as u; url = u.urlsplit(sys.argv[1]); "
+    'c = h.HTTPConnection(url.netloc); c.request("GET", url.path); a = c.getresponse(); '
+    "print(a.read().decode()); sys.exit(a.status != 200)"
+)
 KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS, KAFKA_OAUTH = 29092, 29093, 29094, 29096
 _KAFKA_CONTROLLER = 29095
 PULSAR, PULSAR_TLS, PULSAR_WEB, PULSAR_WEB_TLS = 26650, 26651, 28080, 28443
@@ -193,10 +199,7 @@ class Server:
         self._process.send_signal(number)
 
     def state(self) -> str:
-        """The state of the process as ps shows it."""
-        return (
-            Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-        )
+        return process_state(self._process.pid)
 
     def kill(self) -> None:
         self._process.kill()
@@ -212,9 +215,14 @@ def _running(command: tuple[str, ...], folder: Path, port: int) -> Iterator[Serv
         server.kill()
 
 
+def process_state(pid: int) -> str:
+    """The state of a process as ps shows it."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+
+
 @contextmanager
 def remote_control(server: Server) -> Iterator[Mapping[str, str]]:
-    """Shell commands that break and mend a server from any PID namespace, as ssh would; by their names."""
+    """Shell commands that break and mend a server; by their names."""
     actions: dict[str, Callable[[], object]] = {
         "kill": server.kill,
         "start": server.start,
@@ -222,19 +230,32 @@ def remote_control(server: Server) -> Iterator[Mapping[str, str]]:
         "resume": lambda: server.signal(signal.SIGCONT),
         "state": server.state,
     }
+    with shell_commands(actions) as commands:
+        yield commands
+
+
+@contextmanager
+def shell_commands(actions: Mapping[str, Callable[[], object]]) -> Iterator[Mapping[str, str]]:
+    """Shell commands that have this process act, from any PID namespace, as ssh would; by the actions' names.
+
+    They print what an action returns, and fail with the text of the suite's error that it raises.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            answer = actions[self.path.strip("/")]()
-            self.send_response(200)
+            try:
+                status, answer = 200, str(actions[self.path.strip("/")]() or "")
+            except BenchError as error:
+                status, answer = 500, str(error)
+            self.send_response(status)
             self.end_headers()
-            self.wfile.write(str(answer or "").encode())
+            self.wfile.write(answer.encode())
 
         def log_message(self, *_: object) -> None: ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
-        ask = f"{sys.executable} -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())'"
+        ask = f"{sys.executable} -c '{_ASK}'"
         yield {name: f"{ask} http://127.0.0.1:{http.server_port}/{name}" for name in actions}
         http.shutdown()
 
@@ -346,7 +367,7 @@ def _grant() -> None:
 
 @contextmanager
 def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
-    """Pulsar in one process: TLS, JSON web tokens (`pulsar_token`), authorization; `nobody` has no right."""
+    """Pulsar in one process: mutual TLS or JSON web tokens (`pulsar_token`), authorization; `nobody` has no right."""
     folder.mkdir(parents=True)
     version = artifacts.default_version("pulsar")
     home = artifacts.server_home("pulsar", version)
@@ -365,7 +386,9 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
         "tlsTrustCertsFilePath": certificates["ca.pem"],
         "brokerClientTlsEnabled": "false",
         "authenticationEnabled": "true",
-        "authenticationProviders": "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
+        "authenticationProviders": ",".join(
+            f"org.apache.pulsar.broker.authentication.AuthenticationProvider{way}" for way in ("Token", "Tls")
+        ),
         "tokenSecretKey": secret.as_uri(),
         "authorizationEnabled": "true",
         "superUserRoles": "root",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,8 @@ from bench.systems.endpoint import resolved
 from bench.systems.external_access import ClusterFacts, ExternalAccess
 
 _AT_ONCE = 8
+_NUMBERED = r"(trial|warm-up)-\d+.*"
+"""How the names of a run's topics end."""
 FILE = "clusters.json"
 """Where a run folder keeps its external clusters; one of the suite's own clusters has none."""
 
@@ -123,9 +125,12 @@ def access_to(spec: Cluster) -> ExternalAccess:
 
 def left_topics(cluster: ExternalCluster) -> list[str]:
     """Return the names of the topics on a cluster that runs of the suite made. Raises ClusterError."""
-    named = re.compile(rf"{re.escape(cluster.topic_prefix)}\d{{8}}-\d{{6}}-.*-(trial|warm-up)-\d+.*")
-    names = _access(cluster.system, cluster.endpoint).topics(cluster.topic_prefix)
-    return [name for name in names if named.fullmatch(name)]
+    return _matching(cluster.spec, rf"{re.escape(cluster.topic_prefix)}\d{{8}}-\d{{6}}-.*-{_NUMBERED}")
+
+
+def _matching(spec: Cluster, pattern: str) -> list[str]:
+    """Return the names of the topics on an external cluster that match a pattern as a whole. Raises ClusterError."""
+    return [name for name in access_to(spec).topics(spec.topic_prefix) if re.fullmatch(pattern, name)]
 
 
 def delete(cluster: ExternalCluster, names: Iterable[str]) -> None:
@@ -153,10 +158,29 @@ def own_topics(spec: Cluster, run: str) -> str:
     return f"{spec.topic_prefix}{run}-"
 
 
-def delete_topics(spec: Cluster, run: str) -> None:
-    """Delete a run's topics on an external cluster, all that can be. Raises ClusterError for those that stay."""
+def topics_of_run(spec: Cluster, run: str) -> list[str]:
+    """Return the names of the topics on an external cluster that are called as a run's are. Raises ClusterError."""
+    return _matching(spec, re.escape(own_topics(spec, run)) + _NUMBERED)
+
+
+def require_unused(clusters: External, run: str) -> None:
+    """Raise ClusterError where a topic of a cluster is called as those of a run that begins will be."""
+    for cluster in clusters.values():
+        if names := topics_of_run(cluster.spec, run):
+            raise ClusterError(
+                f"{cluster.file}: topic {names[0]} exists already, and this run has not created it. Nothing was "
+                "changed. Another run with the same topic_prefix may have started in the same second: start this one "
+                "again, or give the file a topic_prefix of its own."
+            )
+
+
+def delete_topics(spec: Cluster, names: Collection[str]) -> None:
+    """Delete those of some topics that are on an external cluster, all that can be.
+
+    Raises ClusterError for those that stay.
+    """
     access = access_to(spec)
-    _delete_all(access, access.topics(own_topics(spec, run)))
+    _delete_all(access, [name for name in access.topics(spec.topic_prefix) if name in names])
 
 
 def keep(folder: RunFolder, clusters: External) -> None:

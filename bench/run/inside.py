@@ -21,7 +21,7 @@ from bench.model import Cluster, Trial
 from bench.run import trial_record
 from bench.run.cluster import LiveCluster, cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
-from bench.run.external_clusters import delete_topics, own_topics
+from bench.run.external_clusters import delete_topics, own_topics, topics_of_run
 from bench.run.folder import RunFolder
 from bench.run.interleaved_trials import InterleavedTrials
 from bench.run.load_machines import LoadPlan, suite_version
@@ -37,7 +37,10 @@ _SWITCH_S = 0.0005
 
 @dataclass
 class Runner:
-    """Runs the missing trials of one run folder."""
+    """Runs the missing trials of one run folder.
+
+    `created` has the names of the topics that the run has created on external clusters.
+    """
 
     folder: RunFolder
     seed: int
@@ -45,6 +48,7 @@ class Runner:
     progress: Progress
     load: LoadPlan
     clusters: list[dict[str, object]] = field(default_factory=list)
+    created: set[str] = field(default_factory=set)
 
     def run(self, starts: Sequence[Sequence[Start]]) -> None:
         """Run the clusters of each start side by side; after a failed trial the rest get fresh clusters.
@@ -111,12 +115,12 @@ class Runner:
         logs.mkdir(parents=True)
         self.progress.cluster(cluster)
         if cluster.external:
-            self._delete_topics(cluster)  # those of a run that was killed
+            self._delete_topics(cluster)  # those of a part of the run that was killed
             stack.callback(self._delete_topics, cluster)
         load = stack.enter_context(self.load.started(logs, processes))
         live = stack.enter_context(running(cluster, nodes_folder, logs))
         stack.callback(self._mend, live)
-        return logs.name, Testbed(live, load, self.folder, self.seed)
+        return logs.name, Testbed(live, load, self.folder, self.seed, self.created)
 
     def _mend(self, live: LiveCluster) -> None:
         """Have nodes of others that are still broken mended; one that stays broken is said, whatever else happened."""
@@ -126,11 +130,10 @@ class Runner:
 
     def _delete_topics(self, cluster: Cluster) -> None:
         """Delete the run's topics on an external cluster; what stays there is said, and is no failure of a trial."""
-        run = self.folder.path.name
         try:
-            delete_topics(cluster, run)
+            delete_topics(cluster, self.created)
         except BenchError as error:
-            left = f"topics {own_topics(cluster, run)}… may be left there: bench clean --cluster FILE"
+            left = f"topics {own_topics(cluster, self.folder.path.name)}… may be left there: bench clean --cluster FILE"
             self.progress.warn(f"{error} {left}")
 
     def _interleaved(self, testbeds: Mapping[str, Testbed], left: list[Trial]) -> str | None:
@@ -205,7 +208,14 @@ def _run(folder: RunFolder, load: LoadPlan, budget_s: float | None) -> None:
     plan = planned(folder)
     begun = time.monotonic()
     with Progress(plan, folder.done()) as progress, _swept(folder):
-        runner = Runner(folder, plan.seed, plan.loaded.scenario.warm_up.cluster, progress, load)
+        runner = Runner(
+            folder,
+            plan.seed,
+            plan.loaded.scenario.warm_up.cluster,
+            progress,
+            load,
+            created=_left_topics(folder, plan),
+        )
         try:
             if budget_s is None:
                 runner.run(plan.starts(_missing(folder, plan)))
@@ -213,6 +223,17 @@ def _run(folder: RunFolder, load: LoadPlan, budget_s: float | None) -> None:
                 _go_on(folder, plan, runner, Budget(budget_s))
         finally:
             _note_timings(folder, runner, time.monotonic() - begun, progress.measuring_s)
+
+
+def _left_topics(folder: RunFolder, plan: Plan) -> set[str]:
+    """Return the topics on external clusters that an earlier part of the run left; one that begins has left none.
+
+    Raises ClusterError.
+    """
+    if not any(folder.logs.iterdir()):
+        return set()
+    clusters = [cluster.spec for cluster in plan.external.values()]
+    return {name for spec in clusters for name in topics_of_run(spec, folder.path.name)}
 
 
 def _missing(folder: RunFolder, plan: Plan) -> list[Trial]:

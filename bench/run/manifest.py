@@ -23,7 +23,7 @@ _LIBRARIES = ("locust", "pyspark", "gevent", "pyarrow")
 def manifest(
     folder: RunFolder, plan: Plan, agents: int = 0, images: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Build manifest.json (docs/event-log.md); measures what one fsync costs below the run folder."""
+    """Build manifest.json (docs/event-log.md); measures what one fsync costs where the servers keep their data."""
     scenario = plan.loaded.scenario
     return {
         "format": 1,
@@ -44,7 +44,7 @@ def manifest(
         "started_utc": now_utc(),
         "ended_utc": None,
         **ran_on(folder, plan, agents, images),
-        "fsync_ns": disks.fsync_cost(folder.path),
+        "fsync_ns": {} if plan.external else disks.fsync_cost(folder.path),  # no server writes here
         "timings_s": {},
         "expectations": [
             e.model_dump(exclude_none=True, exclude_defaults=True)

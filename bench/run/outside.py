@@ -73,6 +73,7 @@ def start(
         _check(run_plan, out)
         images = containers.prepare(run_plan)
         folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
+        _require_unused_topics(folder, run_plan)
         (folder.path / "scenario.yaml").write_text(standalone_text(loaded.file), encoding="utf-8")
         external_clusters.keep(folder, run_plan.external)
         folder.write("plan.json", run_plan.document())
@@ -80,6 +81,15 @@ def start(
         status = _run(folder, run_plan, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
     _store(folder, store)
     return status
+
+
+def _require_unused_topics(folder: RunFolder, run_plan: Plan) -> None:
+    """Refuse a run whose topics are there already, and leave no folder of it. Raises ClusterError."""
+    try:
+        external_clusters.require_unused(run_plan.external, folder.path.name)
+    except BenchError:
+        shutil.rmtree(folder.path)
+        raise
 
 
 def _check_store(store: str | None) -> None:

@@ -31,6 +31,7 @@ _OF_THE_RUN = frozenset(
         "question",
         "source",
         "expectations",
+        "looks",
         "started_utc",
         "ended_utc",
         "timings_s",

@@ -7,11 +7,11 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, TopicExistsError
 from bench.faults import Timeline, read_steps, stands
 from bench.load.commands import (
     Close,
@@ -55,7 +55,10 @@ def ignore_progress(_: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """What every trial on one cluster start uses; `seed` is the run's."""
+    """What every trial on one cluster start uses; `seed` is the run's.
+
+    `created` gets the names of the topics that it asks the cluster for: no others are the run's to delete.
+    """
 
     __test__: ClassVar[bool] = False
     """Tests import it, and pytest takes what begins with Test for tests."""
@@ -64,6 +67,7 @@ class Testbed:
     load: LoadProcesses
     folder: RunFolder
     seed: int
+    created: set[str] = field(default_factory=set)
 
     @contextmanager
     def telemetry(self, case: Case, working: Path) -> Iterator[Live]:
@@ -211,7 +215,15 @@ class Testbed:
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create topics, several at a time. Raises ClusterError."""
-        self._of_each(self.cluster.admin.create_topic, topics)
+        self._of_each(self._create, topics)
+
+    def _create(self, topic: Topic) -> None:
+        self.created.add(topic.name)  # before: where the answer is lost the topic may be there all the same
+        try:
+            self.cluster.admin.create_topic(topic)
+        except TopicExistsError:
+            self.created.discard(topic.name)
+            raise
 
     def delete_topics(self, topics: Sequence[Topic]) -> None:
         """Delete topics, several at a time. Raises ClusterError."""

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import httpx
 import pytest
 
-from bench.errors import ClusterError, LoadError
+from bench.errors import ClusterError, LoadError, TopicExistsError
 from bench.load.processor import Process, write
 from bench.model import Cluster, Outcome, Settings, Topic
 from bench.systems.endpoint import Endpoint as ExternalEndpoint
@@ -844,6 +844,8 @@ def test_topics_are_made_listed_and_deleted_and_take_sends(live_system: LiveSyst
 
     with closing(access.admin(cluster)) as admin:
         admin.create_topic(topic)
+        with pytest.raises(TopicExistsError):
+            admin.create_topic(topic)
         effective = admin.effective(topic)
     producers = live_system.system.producers(endpoint, topic, {}, 1, 1)
     outcomes: list[int] = []

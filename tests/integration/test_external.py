@@ -2,29 +2,39 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from datetime import datetime, tzinfo
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from typer.testing import CliRunner
 
 from bench.backends import sandbox
-from bench.errors import BenchError
+from bench.cli import app
+from bench.errors import BenchError, ClusterError
+from bench.places import CHECKOUT
 from bench.run import external_clusters, outside
+from bench.run import folder as run_folder
 from bench.run.folder import RunFolder
 from bench.run.load_machines import AgentOptions
-from tests import secured
+from tests import nightly, process_list, secured
 from tests.secured import NO_RIGHTS_PASSWORD, PASSWORD, Certificates
+from tests.whole_runs import analysed, bench, mentioning, only, until
 
 pytestmark = pytest.mark.integration
 
 _SOON_S = 30.0
+_STARTS_S, _STOPS_S = 120.0, 60.0
 SCENARIO = """\
 name: small
 title: A run of the tests
@@ -83,6 +93,7 @@ client:
 most_messages_per_s: unlimited
 """
 BY_FILE = "  token: ${{file:{token}}}"
+BY_CERTIFICATE = "  tls_certificate_file_path: {certificate}\n  tls_private_key_file_path: {key}"
 OAUTH2 = "  oauth2: {{issuer_url: {issuer}, private_key: {key}, audience: bench-tests}}"
 
 
@@ -131,6 +142,11 @@ def pulsar_file(folder: Path, certificates: Certificates, token: Path, admin_por
     return pulsar_with(BY_FILE.format(token=token), folder, certificates, admin_port)
 
 
+def pulsar_tls_file(folder: Path, certificates: Certificates, name: str) -> Path:
+    files = {"certificate": certificates[f"{name}.pem"], "key": certificates[f"{name}.key"]}
+    return pulsar_with(BY_CERTIFICATE.format(**files), folder, certificates)
+
+
 def pulsar_with(
     credentials: str, folder: Path, certificates: Certificates, admin_port: int = secured.PULSAR_WEB_TLS
 ) -> Path:
@@ -156,6 +172,11 @@ def written(folder: Path, name: str, text: str) -> Path:
     return file
 
 
+def without_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "report", lambda _: None)
+    monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
+
+
 def ran(
     folder: Path,
     *clusters: Path,
@@ -164,8 +185,7 @@ def ran(
     agents: AgentOptions | None = None,
 ) -> RunFolder:
     """Run a scenario on these clusters, without an analysis."""
-    monkeypatch.setattr(outside, "report", lambda _: None)
-    monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
+    without_analysis(monkeypatch)
     plan = outside.prepare(str(written(folder, "small.yaml", scenario)), "standard", (), 1, clusters)
     assert outside.start(plan, folder / "out", web=False, agents=agents) == 0
     (path,) = (folder / "out").iterdir()
@@ -185,66 +205,67 @@ def kafka_topics() -> set[str]:
     return {name for name in client.list_topics(timeout=10).topics if name.startswith("bench-")}
 
 
+def assert_measured(run: RunFolder) -> None:
+    """Every case of SCENARIO has a valid trial."""
+    records = trials(run)
+    assert [trial["verdict"] for trial in records] == ["valid"] * 4, [trial["reason"] for trial in records]
+
+
+def pulsar_topics(file: Path) -> list[str]:
+    (cluster,) = external_clusters.connect([file]).values()
+    return external_clusters.left_topics(cluster)
+
+
 @pytest.mark.usefixtures("kafka", "password")
-@pytest.mark.parametrize("way", ["password", "certificate"])
-def test_a_secured_kafka_is_measured_and_left_as_it_was(
-    way: str, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = (
-        kafka_file(tmp_path, certificates)
-        if way == "password"
-        else tls_file(tmp_path, certificates, "client")
-    )
-
-    run = ran(tmp_path, file, monkeypatch=monkeypatch)
-
-    found = trials(run)
-    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
-    assert run.read("manifest.json")["backend"] == "external"
-    assert PASSWORD.encode() not in everything(run)
-    assert kafka_topics() == set()
-
-
-def test_a_secured_pulsar_is_measured_and_left_as_it_was(
+def test_clusters_with_a_password_and_a_token_are_measured_left_as_they_were_and_no_secret_is_shown(
     tokens: Mapping[str, Path], certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = pulsar_file(tmp_path, certificates, tokens["bench"], secured.PULSAR_WEB_TLS)
 
-    run = ran(tmp_path, file, monkeypatch=monkeypatch)
+    with process_list.watched() as processes:
+        run = ran(tmp_path, kafka_file(tmp_path, certificates), file, monkeypatch=monkeypatch)
 
-    found = trials(run)
-    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
-    assert tokens["bench"].read_bytes().strip() not in everything(run)
-    (cluster,) = external_clusters.connect([file]).values()
-    assert external_clusters.left_topics(cluster) == []
+    assert_measured(run)
+    manifest = run.read("manifest.json")
+    assert (manifest["backend"], manifest["fsync_ns"]) == ("external", {})
+    assert kafka_topics() == set()
+    assert pulsar_topics(file) == []
+    assert all(map(processes.ran, ("bench.run.inside", "bench.load.worker", "bench.load.consumer_worker")))
+    token, shown = tokens["bench"].read_bytes().strip(), everything(run) + processes.command_lines
+    assert PASSWORD.encode() not in shown
+    assert token not in shown + processes.environments
 
 
-@pytest.mark.usefixtures("password")
-def test_a_kafka_that_wants_access_tokens_is_measured(
+@pytest.mark.usefixtures("kafka", "pulsar")
+def test_clusters_that_want_certificates_are_measured_and_left_as_they_were(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = pulsar_tls_file(tmp_path, certificates, "client")
+
+    run = ran(tmp_path, tls_file(tmp_path, certificates, "client"), file, monkeypatch=monkeypatch)
+
+    assert_measured(run)
+    assert kafka_topics() == set()
+    assert pulsar_topics(file) == []
+
+
+@pytest.mark.usefixtures("pulsar", "password")
+def test_clusters_that_want_access_tokens_are_measured_and_left_as_they_were(
     kafka: secured.Server, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = secured.SigningKeys(kafka.folder / "keys")
-    with secured.token_server(keys.token, PASSWORD) as issuer:
-        run = ran(
-            tmp_path, oauth_kafka_file(tmp_path, certificates, "bench", issuer), monkeypatch=monkeypatch
-        )
+    with (
+        secured.token_server(keys.token, PASSWORD) as kafka_issuer,
+        secured.token_server(secured.pulsar_token, PASSWORD) as pulsar_issuer,
+    ):
+        file = oauth_pulsar_file(tmp_path, certificates, pulsar_issuer)
+        kafka_cluster = oauth_kafka_file(tmp_path, certificates, "bench", kafka_issuer)
+        run = ran(tmp_path, kafka_cluster, file, monkeypatch=monkeypatch)
+        assert pulsar_topics(file) == []
 
-    found = trials(run)
-    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
+    assert_measured(run)
     assert PASSWORD.encode() not in everything(run)
     assert kafka_topics() == set()
-
-
-@pytest.mark.usefixtures("pulsar")
-def test_a_pulsar_that_wants_access_tokens_is_measured(
-    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with secured.token_server(secured.pulsar_token, PASSWORD) as issuer:
-        run = ran(tmp_path, oauth_pulsar_file(tmp_path, certificates, issuer), monkeypatch=monkeypatch)
-
-    found = trials(run)
-    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
-    assert PASSWORD.encode() not in everything(run)
 
 
 @pytest.mark.usefixtures("kafka")
@@ -324,44 +345,40 @@ title: A run of the tests
 question: What does a fault do elsewhere?
 systems:
   kafka:
-    topic: {{replicas: 1, min.insync.replicas: 1}}
-    producer: {{acks: all}}
+    topic: {replicas: 1, min.insync.replicas: 1}
+    producer: {acks: all}
     faults:
-      - {{name: broker broken, when: {{after: 2s}}, {fault}: {target}, heal: {{after: 2s}}}}
-topic: {{partitions: 2}}
-load: {{producers: 2, window: 10, message_bytes: 100, rate: 200}}
+      - {name: frozen, when: {after: 1s}, pause: broker-1, heal: {after: 2s}}
+      - {name: leader killed, when: {after: 4s}, kill: leader, heal: {after: 2s}}
+topic: {partitions: 2}
+load: {producers: 2, window: 10, message_bytes: 100, rate: 200}
 consumers: 1
-warm_up: {{cluster: 1s}}
+warm_up: {cluster: 1s}
 duration: 12s
 repeats: 1
 """
 
 
 @pytest.mark.usefixtures("password")
-@pytest.mark.parametrize(("fault", "target"), [("kill", "leader"), ("pause", "broker-1")])
-def test_a_node_is_broken_by_its_operators_commands_and_mended(  # noqa: PLR0917 - fixtures
-    fault: str,
-    target: str,
-    kafka: secured.Server,
-    certificates: Certificates,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_node_is_broken_by_its_operators_commands_and_mended(
+    kafka: secured.Server, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = kafka_file(tmp_path, certificates)
     with secured.remote_control(kafka) as commands:
         node = {"address": f"127.0.0.1:{secured.KAFKA_SASL}", **commands}
         file.write_text(f"{file.read_text()}nodes: {json.dumps({'broker-1': node})}\n")
 
-        run = ran(tmp_path, file, monkeypatch=monkeypatch, scenario=BROKEN.format(fault=fault, target=target))
+        run = ran(tmp_path, file, monkeypatch=monkeypatch, scenario=BROKEN)
 
     (trial,) = trials(run)
     assert trial["verdict"] == "valid", trial["reason"]
     steps = trial["faults"]
     assert isinstance(steps, list)
-    (broken,) = [step for step in steps if step["kind"] == fault]
-    assert broken["nodes"] == ["broker-1"]
-    assert broken["proven"]
-    assert broken["healed_ns"] - broken["effect_ns"] >= 2_000_000_000
+    assert [(step["kind"], step["nodes"], step["proven"]) for step in steps] == [
+        ("pause", ["broker-1"], True),
+        ("kill", ["broker-1"], True),
+    ]
+    assert all(step["healed_ns"] - step["effect_ns"] >= 2_000_000_000 for step in steps)
     assert kafka_topics() == set()
 
 
@@ -374,13 +391,13 @@ systems:
     topic: {quorums: 1-1-1}
     producer: {send_timeout_millis: 60000}
     faults:
-      - {name: owner killed, when: {after: 2s}, kill: owner, heal: {after: 1s}}
-      - {name: frozen, when: {topic: available}, pause: owner of 1, heal: {after: 2s}}
+      - {name: frozen, when: {after: 1s}, pause: owner of 1, heal: {after: 2s}}
+      - {name: owner killed, when: {after: 4s}, kill: owner, heal: {after: 1s}}
 topic: {partitions: 2}
 load: {producers: 2, window: 10, message_bytes: 100, rate: 200}
 consumers: 1
 warm_up: {cluster: 1s}
-duration: 60s
+duration: 40s
 repeats: 1
 """
 
@@ -404,8 +421,8 @@ def test_the_owner_of_a_pulsar_topic_is_broken_and_mended(
     steps = trial["faults"]
     assert isinstance(steps, list)
     assert [(step["kind"], step["nodes"], step["proven"]) for step in steps] == [
-        ("kill", ["broker-1"], True),
         ("pause", ["broker-1"], True),
+        ("kill", ["broker-1"], True),
     ]
     history = trial["history"]
     assert isinstance(history, list)
@@ -413,24 +430,160 @@ def test_the_owner_of_a_pulsar_topic_is_broken_and_mended(
     assert history[0]["partitions"][0]["ledgers"]
 
 
-@pytest.mark.usefixtures("kafka", "password")
-def test_topics_that_a_killed_run_left_are_listed_and_deleted(
-    certificates: Certificates, tmp_path: Path
-) -> None:
-    (cluster,) = external_clusters.connect([kafka_file(tmp_path, certificates)]).values()
-    admin = AdminClient({"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"})
-    names = ["bench-20261128-101112-small-standard-trial-0003", "bench-of-somebody-else"]
-    from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415
+ONE_BY_ONE = """\
+name: small
+title: A run of the tests
+question: What does a run leave that ends in between?
+systems:
+  kafka:
+    topic: {replicas: 1, min.insync.replicas: 1}
+    producer: {acks: [0, 1, all]}
+topic: {partitions: 2}
+load: {producers: 2, message_bytes: 100, rate: 300}
+messages: 400
+consumers: 1
+warm_up: {cluster: 0s}
+repeats: 1
+"""
+"""A number of messages is no load in slices: its trials follow one another."""
 
+
+@pytest.mark.usefixtures("kafka", "password")
+def test_a_run_that_is_stopped_and_then_killed_keeps_its_trials_leaves_what_clean_deletes_and_goes_on(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strangers = {"bench-of-somebody-else"}
+    made_topic(*strangers)
+    file = kafka_file(tmp_path, certificates)
+    scenario = written(tmp_path, "small.yaml", ONE_BY_ONE)
+
+    process = bench("run", scenario, "--cluster", file, "--yes", "--out", tmp_path / "out")
+    until(lambda: any("trial-0001" in name for name in kafka_topics()), _STARTS_S)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=_STOPS_S)
+
+    run = RunFolder(only(tmp_path / "out"))
+    assert process.returncode == 130, said
+    assert kafka_topics() == strangers
+    assert 0 in run.done()
+
+    process = bench("run", "--resume", run.path)
+    until(lambda: any("trial-0002" in name for name in kafka_topics()), _STARTS_S)
+    process.kill()
+    process.wait(_STOPS_S)
+    until(lambda: not mentioning(run.path))
+
+    (left,) = kafka_topics() - strangers
+    assert left == f"bench-{run.path.name}-trial-0002"
+    assert run.done() == {0, 1}
+    finished = {number: (run.trials / f"{number:04d}" / "trial.json").read_bytes() for number in run.done()}
+
+    listed = finished_here("clean", "--cluster", file, "--dry-run")
+    assert left in listed
+    assert not strangers & set(listed)
+    assert kafka_topics() == strangers | {left}
+    assert left in finished_here("clean", "--cluster", file, "--yes")
+    assert kafka_topics() == strangers
+
+    without_analysis(monkeypatch)
+    assert outside.resume(run, web=False) == 0
+
+    assert [trial["verdict"] for trial in trials(run)] == ["valid"] * 3
+    for number, content in finished.items():
+        assert (run.trials / f"{number:04d}" / "trial.json").read_bytes() == content
+    assert PASSWORD.encode() not in everything(run)
+    assert kafka_topics() == strangers
+    (cluster,) = external_clusters.connect([file]).values()
+    external_clusters.delete(cluster, strangers)
+
+
+def made_topic(*names: str) -> None:
+    admin = AdminClient({"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"})
     for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
         made.result()
 
-    left = external_clusters.left_topics(cluster)
-    external_clusters.delete(cluster, left)
 
-    assert left == names[:1]
-    assert kafka_topics() == {"bench-of-somebody-else"}
-    external_clusters.delete(cluster, names[1:])
+def finished_here(*arguments: object) -> list[str]:
+    """Call `bench` in this process; return the lines that it prints."""
+    call = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert call.exit_code == 0, call.output
+    return call.output.splitlines()
+
+
+class StandingClock(datetime):
+    """A clock by which a run's name is known beforehand."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "StandingClock":
+        return cls(2026, 11, 28, 10, 11, 12, tzinfo=tz)
+
+
+@pytest.mark.usefixtures("kafka", "password")
+def test_a_topic_that_exists_is_a_clear_error_and_not_touched(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "datetime", StandingClock)
+    name = "bench-20261128-101112-small-standard-trial-0001"
+    made_topic(name)
+    places_of_brokers = {"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"}
+    producer, consumer = Producer(places_of_brokers), Consumer({**places_of_brokers, "group.id": "tests"})
+    producer.produce(name, b"an order")
+    producer.flush(10)
+    file = kafka_file(tmp_path, certificates)
+
+    with pytest.raises(ClusterError, match=f"{file}: topic {name} exists already"):
+        ran(tmp_path, file, monkeypatch=monkeypatch)
+
+    assert consumer.get_watermark_offsets(TopicPartition(name, 0), timeout=10) == (0, 1)
+    consumer.close()
+    assert kafka_topics() == {name}
+    assert list((tmp_path / "out").iterdir()) == []
+    (cluster,) = external_clusters.connect([file]).values()
+    external_clusters.delete(cluster, [name])
+
+
+QUICK = "--budget 1s --set warm_up.cluster=0s --set duration=200ms --set slice.length=200ms"
+WITHOUT_REPORT = (
+    "from bench import cli; from bench.run import outside; from tests.whole_runs import analysed; "
+    "outside.report = analysed; cli.main()"
+)
+"""The command, but for drawing the report of a run, which takes as long again."""
+SHORT_NIGHT = {"--budget 30m --set repeats=5": QUICK, "--accept bench": "--accept bench --accept machine"}
+"""One round takes the place of half an hour, and the machine of the tests is not evenly fast."""
+
+
+@pytest.mark.usefixtures("kafka", "password", "spark")
+def test_the_nightly_job_of_the_docs_compares_a_run_with_the_last_good_one(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = nightly.checkout(
+        tmp_path, f"exec {sys.executable} -c '{WITHOUT_REPORT}' \"$@\" --out reports/out"
+    )
+    cluster, out = checkout / "staging.yaml", checkout / "reports" / "out"
+    kafka_file(tmp_path, certificates).rename(cluster)
+    with monkeypatch.context() as patched:
+        patched.setattr(outside, "report", analysed)
+        finished_here("run", "acks-sweep", "--cluster", cluster, "--yes", *QUICK.split(), "--out", out)
+    old_run = only(out)
+    (out / "last-good").symlink_to(old_run.name)
+    script = nightly.script()
+    for documented, short in SHORT_NIGHT.items():
+        assert documented in script
+        script = script.replace(documented, short)
+
+    job = nightly.job(script, tmp_path, {**os.environ, "PYTHONPATH": str(CHECKOUT)})
+
+    assert job.returncode == 3, job.stdout  # one trial of each case decides nothing
+    (new_run,) = set(out.glob("[0-9]*")) - {old_run}
+    assert (out / "last-good").resolve() == old_run
+    suite = ET.parse(checkout / "compare.xml").getroot()  # noqa: S314 - we wrote it ourselves
+    cases = [f"kafka replicas=1 min.insync.replicas=1 acks={acks}" for acks in (0, 1, "all")]
+    assert sorted(case.attrib["name"] for case in suite) == cases
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "3")
+    summary = (checkout / "compare.md").read_text(encoding="utf-8")
+    assert summary.startswith(f"## {new_run.name} against {old_run.name}")
+    assert all(f"| {case} |" in summary for case in cases)
+    assert kafka_topics() == set()
 
 
 @pytest.mark.usefixtures("kafka")
@@ -470,13 +623,23 @@ def test_an_unreachable_kafka_is_a_clear_error(certificates: Certificates, tmp_p
     ("user", "port", "said"),
     [
         ("nobody", secured.PULSAR_WEB_TLS, "topics bench-… cannot be created there: Listing the namespaces"),
-        ("bench", 1, "Connecting: none answered: https://localhost:1 (ConnectError)"),
+        ("bench", 1, "Connecting: none answered: https://localhost:1 (ConnectError: "),
     ],
 )
 def test_a_pulsar_that_does_not_let_in_is_a_clear_error(  # noqa: PLR0917 - fixtures
     user: str, port: int, said: str, tokens: Mapping[str, Path], certificates: Certificates, tmp_path: Path
 ) -> None:
     refused(pulsar_file(tmp_path, certificates, tokens[user], port), said)
+
+
+@pytest.mark.usefixtures("pulsar")
+@pytest.mark.parametrize(("name", "said"), [("", "with 401: "), ("expired", "certificate")])
+def test_a_pulsar_client_without_a_valid_certificate_gets_a_clear_error(
+    name: str, said: str, certificates: Certificates, tmp_path: Path
+) -> None:
+    file = pulsar_tls_file(tmp_path, certificates, name) if name else pulsar_with("", tmp_path, certificates)
+
+    refused(file, said)
 
 
 def refused(file: Path, said: str) -> None:

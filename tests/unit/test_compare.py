@@ -548,6 +548,11 @@ def test_what_is_accepted_is_said_on_the_page(runs: tuple[Path, Path], tmp_path:
     assert found.accepted == [("profile", "standard", "quick")]
 
 
+def test_how_often_a_run_was_evaluated_is_no_difference() -> None:
+    """Of two runs with a budget one may be decided a round earlier."""
+    assert run_comparison.differences({"seed": 1, "looks": 1}, {"seed": 1, "looks": 2}, ({}, {})) == []
+
+
 def test_a_part_of_the_manifest_may_be_accepted_as_a_whole() -> None:
     difference = run_comparison.Difference("versions.kafka", "4.3.1", "4.4.0")
     assert run_comparison.accepted(difference, ["versions"])

@@ -12,7 +12,7 @@ from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
-from bench.errors import ClusterError, LoadError
+from bench.errors import ClusterError, LoadError, TopicExistsError
 from bench.model import Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.records import leave
@@ -42,8 +42,9 @@ def admin_client(endpoint: str) -> AdminClient:
 def create(
     endpoint: str, topic: Topic, replicas: int, assignment: Sequence[Sequence[int]] | None = None
 ) -> None:
-    """Create a topic; return once all replicas are in sync and every leader answers. Raises ClusterError.
+    """Create a topic; return once all replicas are in sync and every leader answers.
 
+    Raises ClusterError; it is a TopicExistsError where there is such a topic already.
     `assignment` has the brokers' numbers by partition; without it the cluster assigns replicas itself.
     """
     client = admin_client(endpoint)
@@ -53,7 +54,8 @@ def create(
     try:
         client.create_topics([new], request_timeout=REQUEST_S)[topic.name].result()
     except KafkaException as error:
-        raise ClusterError(f"Creating topic {topic.name}: {reason(error)}.") from error
+        failure = TopicExistsError if error.args[0].name() == "TOPIC_ALREADY_EXISTS" else ClusterError
+        raise failure(f"Creating topic {topic.name}: {reason(error)}.") from error
     topics.await_topic(client, topic, replicas)
     _await_answers(endpoint, topic, len(broker_ids(client)))
 

@@ -20,7 +20,7 @@ class MemoryAdmin:
         self._folder = folder
 
     def create_topic(self, topic: Topic) -> None:
-        """See protocols.Admin. Raises ClusterError when the topic exists."""
+        """See protocols.Admin. Raises TopicExistsError when the topic exists."""
         store.create(self._folder / topic.name, topic.partitions)
 
     def delete_topic(self, topic: Topic) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, TopicExistsError
 
 _LENGTH = struct.Struct("<I")
 _COUNT = struct.Struct("<Q")
@@ -36,11 +36,11 @@ class End(NamedTuple):
 
 
 def create(folder: Path, partitions: int) -> None:
-    """Make an empty topic. Raises ClusterError when it is there already."""
+    """Make an empty topic. Raises TopicExistsError when it is there already."""
     try:
         folder.mkdir(parents=True)
     except FileExistsError as error:
-        raise ClusterError(
+        raise TopicExistsError(
             f"Topic {folder.name} exists already: delete it first, or choose another name."
         ) from error
     for partition in range(partitions):

@@ -32,6 +32,15 @@ def hosts(nodes: Sequence[Node]) -> list[Host]:
     return [Host(node.name, f"http://{web(node)}") for node in nodes]
 
 
+class RefusedError(ClusterError):
+    """A server answered with an HTTP status that says no; `status` has it."""
+
+    def __init__(self, message: str, status: int) -> None:
+        """Keep the status beside the message."""
+        super().__init__(message)
+        self.status = status
+
+
 class RestClient:
     """Requests to whichever of some hosts answers. Close it after use."""
 
@@ -52,14 +61,14 @@ class RestClient:
     ) -> Any:  # noqa: ANN401 - JSON
         """Return the answer's JSON, None where it has none.
 
-        Raises ClusterError, beginning with `doing`, when a host refuses or none answers.
+        Raises ClusterError, beginning with `doing`, when none answers, and RefusedError when a host refuses.
         """
         silent: list[str] = []
         for host in tuple(self._hosts):
             try:
                 answer = self._http.request(method, f"{host.url}/{path}", json=body)
             except (httpx.RequestError, httpx.InvalidURL) as error:
-                silent.append(f"{host.name} ({type(error).__name__})")
+                silent.append(f"{host.name} ({_cause(error)})")
                 # Asked last from now on: one that is frozen takes its time each time.
                 self._hosts = [*(candidate for candidate in self._hosts if candidate is not host), host]
                 continue
@@ -67,8 +76,9 @@ class RestClient:
                 return _content(answer)
             if absent_is_fine and answer.status_code == httpx.codes.NOT_FOUND:
                 return None
-            raise ClusterError(
-                f"{doing}: {host.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
+            raise RefusedError(
+                f"{doing}: {host.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}",
+                answer.status_code,
             )
         raise ClusterError(f"{doing}: none answered: {', '.join(silent)}.")
 
@@ -76,6 +86,11 @@ class RestClient:
         """Release connections."""
         if "_http" in vars(self):
             self._http.close()
+
+
+def _cause(error: Exception) -> str:
+    """Name an error, with what it says where it says something: of TLS what is wrong with a certificate."""
+    return ": ".join(filter(None, (type(error).__name__, str(error))))
 
 
 def _content(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON

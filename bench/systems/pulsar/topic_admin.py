@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, TypedDict
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, TopicExistsError
 from bench.model import Topic
 from bench.systems.properties import require
 from bench.systems.pulsar import topics
-from bench.systems.pulsar.rest_client import RestClient
+from bench.systems.pulsar.rest_client import RefusedError, RestClient
 from bench.systems.pulsar.topics import Quorums
 
 _THERE_S = 60.0
@@ -45,10 +46,15 @@ class TopicAdmin:
     def create_namespace(self, topic: Topic, policies: Mapping[str, object] | None = None) -> None:
         """Create the topic's namespace with its quorums and policies; `policies` are further ones.
 
-        Raises ClusterError.
+        Raises ClusterError; it is a TopicExistsError where there is such a namespace already.
         """
         body = {**(policies or {}), **topics.policies(topic)}
-        self._rest_client.ask(f"Creating topic {topic.name}", "PUT", namespace_path(topic), body)
+        try:
+            self._rest_client.ask(f"Creating topic {topic.name}", "PUT", namespace_path(topic), body)
+        except RefusedError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                raise TopicExistsError(str(error)) from error
+            raise
 
     def create_partitions(self, topic: Topic) -> None:
         """Create the topic in its namespace; no broker has loaded it then. Raises ClusterError."""
