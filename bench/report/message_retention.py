@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import pandas as pd
 
@@ -14,6 +15,9 @@ from bench.report import case_groups, sweep
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.systems.registry import system_title
+
+_FEW = 0.1
+"""A smaller share is said as a limit, in whole percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,21 @@ class FoundMessages:
         if self.complete:
             return f"all {_counts(self.acked)}"
         return f"{_counts(self.found_counts) if any(self.found_counts) else 'none'} of {_counts(self.acked)}"
+
+    @property
+    def brief(self) -> str:
+        """Say it without counts: "all", "none", "at most 2 %", "24 to 26 %"."""
+        if self.complete:
+            return "all"
+        if not any(self.found_counts):
+            return "none"
+        shares = [
+            found_count / acked for found_count, acked in zip(self.found_counts, self.acked, strict=True)
+        ]
+        if max(shares) < _FEW:
+            return f"at most {ceil(100 * max(shares))} %"
+        least, most = numbers.percent(min(shares)), numbers.percent(max(shares))
+        return most if least == most else f"{least.removesuffix(' %')} to {most}"
 
     @property
     def complete(self) -> bool:

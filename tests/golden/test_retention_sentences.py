@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from bench.model import NANOS
 from bench.report import style, sweep
 from bench.report.answer import answer
 from bench.report.answer.model import Answer
 from bench.report.figures import disk_usage
+from bench.report.message_retention import FoundMessages
 from bench.report.presentation import Labels, Presentation
 from bench.report.results import Results
 from bench.report.sections import delivery, over_time
@@ -82,16 +84,13 @@ def test_what_is_left_for_whom_and_on_disk() -> None:
     new, group, disk = (finding.text for finding in answered().findings)
 
     assert new == (
-        "At the end a new reader found all 60,000 acknowledged messages on Kafka, none of 60,000 on Pulsar (as "
-        "shipped) and all 60,000 on Pulsar (an hour)."
+        "At the end a new reader found all acknowledged messages on Kafka and Pulsar (an hour); none on Pulsar (as "
+        "shipped)."
     )
-    assert group == (
-        'The consumer group "away" found all 60,000 on Kafka, none of 60,000 on Pulsar (as shipped) and none of 60,000 '
-        "on Pulsar (an hour)."
-    )
+    assert group == ('The consumer group "away" found all messages on Kafka; none on Pulsar.')
     assert disk == (
-        "The files of all servers held 180 MB to the end on Kafka; 180 MB at most and 1.2 MB at the end on Pulsar (as "
-        "shipped); 180 MB to the end on Pulsar (an hour)."
+        "The files of all servers held 180 MB to the end on Kafka and Pulsar (an hour); 180 MB at most and 1.2 MB at "
+        "the end on Pulsar (as shipped)."
     )
 
 
@@ -154,11 +153,24 @@ def test_what_differs_most_between_configurations_stands_first() -> None:
     assert texts == [
         "A partition had 4 segments or ledgers on Kafka, 21 on Pulsar (as shipped) and 2 on Pulsar (an hour).",
         "At the end a new reader found all acknowledged messages, in every configuration.",
-        (
-            "The files of all servers held 180 MB to the end on Kafka; 180 MB to the end on Pulsar (as shipped); "
-            "180 MB to the end on Pulsar (an hour)."
-        ),
+        "The files of all servers held 180 MB to the end on Kafka and Pulsar.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        ((200, 100), "all"),
+        ((0, 0), "none"),
+        ((1, 0), "at most 1 %"),
+        ((3, 1), "at most 2 %"),
+        ((48, 26), "24 to 26 %"),
+        ((50, 25), "25 %"),
+    ],
+)
+def test_what_was_found_is_said_without_counts(found: tuple[int, int], text: str) -> None:
+    """Of 200 messages in the first trial and 100 in the second."""
+    assert FoundMessages((200, 100), found).brief == text
 
 
 def test_the_bytes_of_each_server_stand_at_whole_times() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
@@ -82,7 +82,7 @@ def _for_readers(retentions: Sequence[MessageRetention]) -> _Part | None:
         return None
     if all(messages.complete for _, messages in pairs):
         return _Part(sentence("retention-all", {"several": len(pairs) > 1}), _READ, 0.0)
-    text = sentence("retention-new", {"cases": [_slots(*pair) for pair in pairs]})
+    text = sentence("retention-new", {"outcomes": _outcomes(retentions, pairs)})
     return _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
@@ -93,7 +93,7 @@ def _for_groups(retentions: Sequence[MessageRetention]) -> Iterator[_Part]:
             (retention, retention.groups[group]) for retention in retentions if group in retention.groups
         ]
         if not all(messages.complete for _, messages in pairs):
-            text = sentence("retention-group", {"group": group, "cases": [_slots(*pair) for pair in pairs]})
+            text = sentence("retention-group", {"group": group, "outcomes": _outcomes(retentions, pairs)})
             yield _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
@@ -101,14 +101,11 @@ def _on_disk(retentions: Sequence[MessageRetention]) -> _Part | None:
     sizes = [retention for retention in retentions if not numbers.absent(retention.most)]
     if not sizes:
         return None
+    cases_by_text: dict[str, list[MessageRetention]] = {}
+    for size in sizes:
+        cases_by_text.setdefault(_bytes_kept(size), []).append(size)
     slots = [
-        {
-            "system": size.title,
-            "label": size.label,
-            "most": bytes_text(size.most),
-            "last": bytes_text(size.last),
-        }
-        for size in sizes
+        {"text": text, "where": _configurations(retentions, cases)} for text, cases in cases_by_text.items()
     ]
     kept_shares = [size.last / size.most for size in sizes if size.most]
     return _Part(sentence("retention-disk", {"sizes": slots}), _DISK, _spread(kept_shares))
@@ -138,8 +135,30 @@ def _spread(shares: Sequence[float]) -> float:
     return max(shares) - min(shares) if shares else 0.0
 
 
-def _slots(retention: MessageRetention, messages: FoundMessages) -> dict[str, Any]:
-    return {"system": retention.title, "label": retention.label, "text": messages.text}
+def _bytes_kept(size: MessageRetention) -> str:
+    """Say how many bytes were on disk: "61 MB to the end", "61 MB at most and 89 kB at the end"."""
+    most, last = bytes_text(size.most), bytes_text(size.last)
+    return f"{last} to the end" if most == last else f"{most} at most and {last} at the end"
+
+
+def _outcomes(
+    retentions: Sequence[MessageRetention], pairs: Sequence[tuple[MessageRetention, FoundMessages]]
+) -> list[dict[str, str]]:
+    """Return what was found, in words, each with the configurations in which it was."""
+    by_text: dict[str, list[MessageRetention]] = {}
+    for retention, messages in pairs:
+        by_text.setdefault(messages.brief, []).append(retention)
+    return [{"text": text, "where": _configurations(retentions, cases)} for text, cases in by_text.items()]
+
+
+def _configurations(retentions: Sequence[MessageRetention], cases: Sequence[MessageRetention]) -> str:
+    """Name configurations: "Kafka and Pulsar (no TTL; TTL of 20 s)"; a system alone where all of its are meant."""
+    words = []
+    for title in dict.fromkeys(case.title for case in cases):
+        labels = [case.label for case in cases if case.title == title]
+        all_of_system = len(labels) == sum(retention.title == title for retention in retentions)
+        words.append(title if all_of_system or not all(labels) else f"{title} ({'; '.join(labels)})")
+    return " and ".join(words)
 
 
 def _notices(results: Results, note: str) -> Iterator[str]:
