@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import signal
 import subprocess
 import sys
 import time
@@ -31,13 +32,18 @@ def scenario(folder: Path, name: str, text: str) -> Path:
 
 
 def bench(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "bench", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    )
+    """Start `bench`; Ctrl-C reaches it also where these tests were started in the background, which ignores it."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bench", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=Path(__file__).parents[1],
+        )
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def finished(*arguments: object) -> str:

@@ -24,7 +24,7 @@ def _times(value: float) -> str:
 
 
 _OF_TRIALS: Mapping[str, Figure] = {
-    "create_ns": Figure("creation", numbers.duration),
+    "create_ns": Figure("creating the topic", numbers.duration),
     "servers_rss_bytes": Figure("servers' memory", numbers.size),
     "servers_open_files": Figure("open files", numbers.count),
     "messages_per_request": Figure("messages a request", _times),

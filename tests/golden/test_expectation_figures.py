@@ -44,6 +44,23 @@ def test_a_figure_goes_from_the_least_configuration_to_the_most_in_medians_of_va
     assert page.figure == "asked"
 
 
+def test_ends_that_all_systems_have_are_named_once() -> None:
+    """Medians of 10 and 40 % on Kafka, of 20 and 60 % on Pulsar, both from 120 to 30 partitions."""
+    found = results(
+        *(
+            Case(system, {"partitions": count}, [Trial()] * 3)
+            for system in ("kafka", "pulsar")
+            for count in ("30", "120")
+        ),
+        expectations=[SPREAD, PULSAR_SPREAD],
+    )
+    found.trials["broker_spread"] = [0.4] * 3 + [0.1] * 3 + [0.6] * 3 + [0.2] * 3
+
+    assert answer(found, Presentation()).findings[0].full_text == (
+        "Farthest broker from the mean: 10 % to 40 % on Kafka, 20 % to 60 % on Pulsar (120 to 30 partitions)."
+    )
+
+
 def test_its_column_stands_in_place_of_the_settings() -> None:
     shown = answer(run(SPREAD, PULSAR_SPREAD, STILL), Presentation()).table
 

@@ -50,7 +50,7 @@ def shown(found: Results) -> list[tuple[list[str], list[list[str]]]]:
 def test_a_column_for_each_figure_that_is_claimed_with_the_median_and_range_of_valid_trials() -> None:
     ((heads, rows),) = shown(run(CREATED, OTHERS))
 
-    assert heads == ["partitions", "creation", "no ack on partitions of other nodes"]
+    assert heads == ["partitions", "creating the topic", "no ack on partitions of other nodes"]
     assert rows == [["10", "1.5 s (1 s to 2 s)", "6 s (5 s to 7 s)"], ["1000", "30 s", NOTHING]]
 
 

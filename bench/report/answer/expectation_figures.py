@@ -38,10 +38,20 @@ def findings(run: FaultRun) -> Iterator[Finding]:
             if (medians := _medians(outcomes, values))
         ]
         if systems:
-            slots = {"figure": words, "systems": systems}
+            slots = {"figure": words, "systems": systems, "ends": _common_ends(systems)}
             yield Finding(
                 sentence("expectation-figure", slots), decided=run.decided, anchor="expectation-figures"
             )
+
+
+def _common_ends(systems: Sequence[Mapping[str, Any]]) -> str:
+    """Name the configurations with the least and the most once, where several systems have the same; else empty."""
+    ends = {(span["low_label"], span["high_label"]) for span in systems}
+    if len(systems) < 2 or len(ends) > 1 or not all(all(labels) for labels in ends):
+        return ""
+    ((low, high),) = ends
+    unit = high.rpartition(" ")[2]
+    return f"{low.removesuffix(f' {unit}')} to {high}"
 
 
 def columns(run: FaultRun) -> list[Column]:
