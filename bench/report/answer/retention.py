@@ -82,7 +82,7 @@ def _for_readers(retentions: Sequence[MessageRetention]) -> _Part | None:
         return None
     if all(messages.complete for _, messages in pairs):
         return _Part(sentence("retention-all", {"several": len(pairs) > 1}), _READ, 0.0)
-    text = sentence("retention-new", {"outcomes": _outcomes(retentions, pairs)})
+    text = sentence("retention-new", {"outcomes": _outcomes(retentions, _briefly(pairs))})
     return _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
@@ -93,7 +93,9 @@ def _for_groups(retentions: Sequence[MessageRetention]) -> Iterator[_Part]:
             (retention, retention.groups[group]) for retention in retentions if group in retention.groups
         ]
         if not all(messages.complete for _, messages in pairs):
-            text = sentence("retention-group", {"group": group, "outcomes": _outcomes(retentions, pairs)})
+            text = sentence(
+                "retention-group", {"group": group, "outcomes": _outcomes(retentions, _briefly(pairs))}
+            )
             yield _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
 
 
@@ -101,12 +103,7 @@ def _on_disk(retentions: Sequence[MessageRetention]) -> _Part | None:
     sizes = [retention for retention in retentions if not numbers.absent(retention.most)]
     if not sizes:
         return None
-    cases_by_text: dict[str, list[MessageRetention]] = {}
-    for size in sizes:
-        cases_by_text.setdefault(_bytes_kept(size), []).append(size)
-    slots = [
-        {"text": text, "where": _configurations(retentions, cases)} for text, cases in cases_by_text.items()
-    ]
+    slots = _outcomes(retentions, [(size, _bytes_kept(size)) for size in sizes])
     kept_shares = [size.last / size.most for size in sizes if size.most]
     return _Part(sentence("retention-disk", {"sizes": slots}), _DISK, _spread(kept_shares))
 
@@ -141,14 +138,22 @@ def _bytes_kept(size: MessageRetention) -> str:
     return f"{last} to the end" if most == last else f"{most} at most and {last} at the end"
 
 
+def _briefly(
+    pairs: Sequence[tuple[MessageRetention, FoundMessages]],
+) -> list[tuple[MessageRetention, str]]:
+    return [(retention, messages.brief) for retention, messages in pairs]
+
+
 def _outcomes(
-    retentions: Sequence[MessageRetention], pairs: Sequence[tuple[MessageRetention, FoundMessages]]
+    retentions: Sequence[MessageRetention], texts: Sequence[tuple[MessageRetention, str]]
 ) -> list[dict[str, str]]:
-    """Return what was found, in words, each with the configurations in which it was."""
-    by_text: dict[str, list[MessageRetention]] = {}
-    for retention, messages in pairs:
-        by_text.setdefault(messages.brief, []).append(retention)
-    return [{"text": text, "where": _configurations(retentions, cases)} for text, cases in by_text.items()]
+    """Return each text of a configuration once, with all the configurations that have it."""
+    cases_by_text: dict[str, list[MessageRetention]] = {}
+    for retention, text in texts:
+        cases_by_text.setdefault(text, []).append(retention)
+    return [
+        {"text": text, "where": _configurations(retentions, cases)} for text, cases in cases_by_text.items()
+    ]
 
 
 def _configurations(retentions: Sequence[MessageRetention], cases: Sequence[MessageRetention]) -> str:
