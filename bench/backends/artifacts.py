@@ -15,10 +15,10 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from fcntl import LOCK_EX, flock
+from collections.abc import Sequence
 from pathlib import Path
+
+from filelock import FileLock
 
 from bench import places
 from bench.errors import SetupError
@@ -84,7 +84,7 @@ def fetch(system: str, version: str | None = None) -> Path:
     if _made_from(home) == _fingerprint(system):
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
-    with _exclusive_lock(home.parent / ".lock"):
+    with FileLock(home.parent / ".lock"):
         if _made_from(home) != _fingerprint(system):
             _fetch_into(home, system, version)
     return home
@@ -124,14 +124,6 @@ def _fetch_command(system: str, version: str) -> str:
     if places.CHECKOUT and version == default_version(system):
         return "make setup"
     return f"{sys.executable} -m bench.run.install {system} {version}"
-
-
-@contextmanager
-def _exclusive_lock(lock: Path) -> Iterator[None]:
-    """Hold a lock that the kernel gives back when this process ends, however it ends."""
-    with lock.open("w") as held:
-        flock(held, LOCK_EX)
-        yield
 
 
 def _fetch_into(home: Path, system: str, version: str) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from bench.backends import commands, link_rate, ping_probe, sandbox
 from bench.backends.delayed_node import DelayedNode, Link
@@ -20,8 +20,6 @@ from bench.model import Node
 _DICE = 100_000
 _DOUBLED = 0x64757000
 """Mark of a packet and of its copy, which would else be counted, and doubled, as one that the node sent."""
-_CHAIN = re.compile(r"chain (\w+) \{(.*?)\n\t\}", re.DOTALL)
-_COUNTER = re.compile(r"counter packets (\d+) bytes \d+(.*)")
 _CLIENT_HOST = 254
 """Last byte of the client side's own address on each bridge."""
 
@@ -90,18 +88,22 @@ class PacketRules:
         return f"add rule ip {self.name} {chain} {rule}"
 
     @staticmethod
-    def counted(listing: str) -> Packets:
-        """Return what the counters of such rules say, as nft lists them."""
+    def packets(listing: Iterable[Mapping[str, Any]]) -> Packets:
+        """Return what the counters of such rules count, from the items that nft lists."""
         total = Packets()
-        for chain, rules in _CHAIN.findall(listing):
-            for count, verdict in _COUNTER.findall(rules):
-                if not verdict.strip():
-                    total += Packets(met=int(count))
-                elif chain == "input":
-                    total += Packets(came_in=int(count))
-                else:
-                    total += Packets(went_out=int(count))
+        for item in listing:
+            if "rule" in item:
+                total += _packets(item["rule"])
         return total
+
+
+def _packets(rule: Mapping[str, Any]) -> Packets:
+    """Return what one rule counts: a counter with nothing behind it counts what the rules meet."""
+    statements = [next(iter(statement.items())) for statement in rule["expr"]]
+    count = sum(content["packets"] for name, content in statements if name == "counter")
+    if statements[-1][0] == "counter":
+        return Packets(met=count)
+    return Packets(came_in=count) if rule["chain"] == "input" else Packets(went_out=count)
 
 
 def _any(addresses: Sequence[str]) -> str:
@@ -144,7 +146,7 @@ class NodeNetwork(ABC):
 
     def cut(self, node: Node, rules: PacketRules) -> None:
         """Put rules in force in the node's own namespace, as a table of their own."""
-        self._nft(node, rules.script())
+        self._nft(node, "-f", "-", script=rules.script())
         self._in_force[node.name].add(rules.name)
 
     def slow(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> DelayedNode:
@@ -161,12 +163,13 @@ class NodeNetwork(ABC):
 
     def struck(self, node: Node, rules: PacketRules) -> Packets:
         """Return how many packets these rules have met, and dropped or doubled."""
-        return rules.counted(self._nft(node, f"list table ip {rules.name}"))
+        return rules.packets(self._list(node, f"table ip {rules.name}"))
 
     def mend(self, node: Node, rules: PacketRules) -> None:
         """Take these rules away. Raises FaultError if the packet filter still lists them."""
         self._nft(node, f"delete table ip {rules.name}")
-        if f"table ip {rules.name}\n" in self._nft(node, "list tables ip"):
+        tables = [item["table"]["name"] for item in self._list(node, "tables ip") if "table" in item]
+        if rules.name in tables:
             raise FaultError(f"The packet filter of {node.name} still lists rules that were taken away.")
         self._in_force[node.name].discard(rules.name)
 
@@ -187,8 +190,12 @@ class NodeNetwork(ABC):
         answered: dict[str, float] = json.loads(done.stdout)
         return answered
 
-    def _nft(self, node: Node, lines: str) -> str:
-        done = commands.run([*self.enter(node), "nft", "-f", "-"], lines)
+    def _list(self, node: Node, subject: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = json.loads(self._nft(node, "-j", f"list {subject}"))["nftables"]
+        return items
+
+    def _nft(self, node: Node, *arguments: str, script: str = "") -> str:
+        done = commands.run([*self.enter(node), "nft", *arguments], script)
         if done.returncode:
             raise FaultError(f"Changing the packet filter of {node.name} failed: {done.stderr.strip()}.")
         return done.stdout

@@ -85,7 +85,7 @@ CASES = Table(
             "guarantee",
             Kind.TEXT,
             "What this configuration promises of an acknowledged message, and whether writes go on with nodes gone "
-            "([guarantees](method/statistics.md#guarantees)). Null where none is stated.",
+            "([guarantees](method/guarantees.md)). Null where none is stated.",
             required=True,
         ),
     ),

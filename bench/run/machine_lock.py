@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from bench.backends.artifacts import cache_root
 from bench.errors import SetupError
@@ -17,7 +18,7 @@ from bench.run.folder import RunFolder
 def on_folder(folder: RunFolder) -> Iterator[None]:
     """Lock a run folder. Raises SetupError where another process holds it."""
     refusal = f"{folder.path} is in use by {{}}: wait until it ends."
-    with _held(folder.path / ".lock", folder.path.name, refusal):
+    with _locked(folder.path / ".lock", folder.path.name, refusal):
         yield
 
 
@@ -32,20 +33,20 @@ def on_machine(name: str) -> Iterator[None]:
         "Another cluster is running on this machine ({}). Two at once would disturb each other's measurements: wait "
         "until it ends, or stop it."
     )
-    with _held(cache_root() / ".run.lock", name, refusal):
+    with _locked(cache_root() / ".run.lock", name, refusal):
         yield
 
 
 @contextmanager
-def _held(lock: Path, name: str, refusal: str) -> Iterator[None]:
-    """Hold a lock file; the kernel gives it back when this process ends, however it ends."""
-    with lock.open("a+", encoding="utf-8") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            held.seek(0)
-            raise SetupError(refusal.format(held.read().strip() or "another process")) from None
-        held.truncate(0)
-        held.write(f"process {os.getpid()} ({name})")
-        held.flush()
+def _locked(file: Path, name: str, refusal: str) -> Iterator[None]:
+    """Hold a lock file that names its holder; the kernel gives it back when this process ends, however it ends."""
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise SetupError(refusal.format(file.read_text(encoding="utf-8") or "another process")) from None
+    try:
+        file.write_text(f"process {os.getpid()} ({name})", encoding="utf-8")
         yield
+    finally:
+        lock.release()

@@ -30,7 +30,7 @@ ONE_SEND_OPEN = "closed loop of 1 producer with 1 send open"
 _RULES = (
     "how each number is made is in the project's documentation, docs/method: answer.md (the first page), latency.md, "
     "statistics.md (ratios, intervals, looks), trials.md (invalid and disturbed trials), resources.md (limited by), "
-    "delivery.md (lost, duplicated), faults.md, capacity.md, sizing.md (costs)."
+    "delivery.md (lost, duplicated), guarantees.md (promises), faults.md, capacity.md, sizing.md (costs)."
 )
 
 

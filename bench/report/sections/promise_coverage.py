@@ -1,4 +1,4 @@
-"""Whether what broke in a trial is within what its configuration promises, by the rule of docs/method/statistics.md."""
+"""Whether what broke in a trial is within what its configuration promises, by the rule of docs/method/guarantees.md."""
 
 from __future__ import annotations
 
