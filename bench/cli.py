@@ -262,7 +262,7 @@ def report(
         message = "--trials goes with a RUN: a family's page has no trials of its own"
         raise typer.BadParameter(message)
     if family is None:
-        with stored_runs.opened(str(run), out, event_log=True, changes=True) as folder:
+        with stored_runs.open_run(str(run), out, event_log=True, changes=True) as folder:
             outside.report(folder, trial_pages=trials)
     elif stored_runs.is_uri(out):
         message = f"--out {out}: a family's page is made of runs in a folder of this machine"
@@ -280,7 +280,7 @@ def explain(
 
     It reads the results only, so it works for published runs too.
     """
-    with stored_runs.opened(run, out) as folder:
+    with stored_runs.open_run(run, out) as folder:
         outside.explain(folder)
 
 
@@ -316,7 +316,7 @@ def compare(
     """
     rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
-        with stored_runs.opened(first, out) as first_run, stored_runs.opened(second, out) as second_run:
+        with stored_runs.open_run(first, out) as first_run, stored_runs.open_run(second, out) as second_run:
             comparison = run_comparison.compare(first_run.path, second_run.path, rule)
             run_comparison.show(comparison, stored_runs.local_out(out))
             run_comparison.write_files(comparison, junit, markdown)
@@ -380,7 +380,7 @@ def export(
 
     It takes the place of an earlier export of the same run; a folder that holds anything else is refused.
     """
-    with stored_runs.opened(run, out, event_log=True, changes=to is None) as folder:
+    with stored_runs.open_run(run, out, event_log=True, changes=to is None) as folder:
         outside.export(folder, to)
 
 
@@ -432,10 +432,10 @@ def size(
     from bench.run.sizing import sizing  # noqa: PLC0415 - as above
 
     with ExitStack() as stack:
-        cost_run = stack.enter_context(stored_runs.opened(run, out)).path
-        capacity_run = capacity and stack.enter_context(stored_runs.opened(capacity, out)).path
+        cost_run = stack.enter_context(stored_runs.open_run(run, out)).path
+        capacity_run = capacity and stack.enter_context(stored_runs.open_run(capacity, out)).path
         sized = sizing(cost_run, requirement, extrapolate=extrapolate, capacity=capacity_run or None)
-        Console().print(page.printed(sized))
+        Console().print(page.terminal_output(sized))
         for path in page.write(sized):
             typer.echo(path)
 
@@ -453,7 +453,7 @@ def publish(
     A run replaces the published run of its scenario. A published run is rendered again, by the present rules.
     """
     with ExitStack() as stack:
-        run_folders = [stack.enter_context(stored_runs.opened(run, out)) for run in runs or ()]
+        run_folders = [stack.enter_context(stored_runs.open_run(run, out)) for run in runs or ()]
         typer.echo(publishing.publish(run_folders, to))
 
 

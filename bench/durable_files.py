@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(file: Path, *, synced: bool = False) -> Iterator[Path]:
+def replace_file(file: Path, *, synced: bool = False) -> Iterator[Path]:
     """Give a hidden path beside a file to write to; once that is done it takes the file's place.
 
     With `synced` its content outlives a power cut before readers see it, and afterwards its name, too. After an error
@@ -30,7 +30,7 @@ def replacing(file: Path, *, synced: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_folder(folder: Path) -> Iterator[Path]:
+def replace_folder(folder: Path) -> Iterator[Path]:
     """Give a hidden folder to write to; it takes the place of `folder` if all goes well, else it vanishes."""
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:

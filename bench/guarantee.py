@@ -78,7 +78,7 @@ LEVELS: Mapping[str, Guarantee] = {
 """Guarantees by the names that scenarios give them."""
 
 
-def named(words: str) -> Guarantee | None:
+def find_guarantee(words: str) -> Guarantee | None:
     """Return the guarantee that a level's name, or `Guarantee.in_nodes`, stands for; None for other words."""
     lost = [(number, "") for number in range(_MOST_LOST + 1)] + [(0, LATER), (0, IN_SYNC)]
     promises = [
@@ -113,13 +113,13 @@ def nothing(keeper: str, why: str, outcome: str = "nothing") -> Guarantee:
     return Guarantee(keeper, sentence=f"{outcome}: {why}")
 
 
-def stated(holders: str, promise: Guarantee, writes: str) -> Guarantee:
+def state_promise(holders: str, promise: Guarantee, writes: str) -> Guarantee:
     """Put a promise into words."""
     sentence = f"{holders}: survives {promise.survives}"
     return replace(promise, holders=holders, sentence=f"{sentence}; {writes}" if writes else sentence)
 
 
-def counted(number: int, noun: str) -> str:
+def any_nodes(number: int, noun: str) -> str:
     """Name so many nodes, whichever: any two bookies."""
     return f"{any_of(number)} {noun}{'' if number == 1 else 's'}"
 
@@ -135,6 +135,6 @@ def _survives(promise: Guarantee) -> str:
     if promise.nodes == 0 and not promise.condition:
         only = f"the loss of its {noun}"
         return f"a power cut, not {only}" if promise.power else f"neither {only} nor a power cut"
-    which = f"a {noun} only {promise.condition}" if promise.condition else counted(promise.nodes or 0, noun)
+    which = f"a {noun} only {promise.condition}" if promise.condition else any_nodes(promise.nodes or 0, noun)
     power = "and a power cut of all nodes" if promise.power else "not a power cut of all nodes"
     return f"the loss of {which}, {power}"

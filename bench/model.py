@@ -218,7 +218,7 @@ class Pacing:
     steps: tuple[tuple[float, float], ...] = ()
 
     @property
-    def closed(self) -> bool:
+    def is_closed_loop(self) -> bool:
         """Whether the next send waits for the one before (then response time equals service time)."""
         return not self.steps
 

@@ -17,7 +17,7 @@ class Schedule:
 
     def __init__(self, pacing: Pacing, producers: int, warm_up_s: float = 0.0) -> None:
         """Raise ValueError for a closed loop, which has no due times."""
-        if pacing.closed:
+        if pacing.is_closed_loop:
             raise ValueError("a closed loop has no due times")
         (first_s, first_rate), *later = pacing.steps
         steps = [(first_s + warm_up_s, first_rate), *later]
@@ -56,7 +56,7 @@ class Schedule:
 
 def sends(load: Load) -> int | None:
     """How many sends a load makes at most, None for a closed loop: what it sends in its warm-up nobody knows."""
-    if load.pacing.closed:
+    if load.pacing.is_closed_loop:
         return None
     due = Schedule(load.pacing, load.producers, load.warm_up_s)
     if load.duration_s is not None:

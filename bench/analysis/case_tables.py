@@ -25,7 +25,7 @@ def both_systems(folder: RunFolder, measured_rows: MeasuredRows) -> Row | None:
 
     Where something broke it is none, nor by links that were made narrow, of which each uses its own.
     """
-    if folder.broken or any(trial.links for trial in folder.trials):
+    if folder.is_fault_run or any(trial.links for trial in folder.trials):
         return None
     trials = sorted(measured_rows.trials, key=_place(folder))
     slices = slice_series(trials, measured_rows.slices)

@@ -33,7 +33,7 @@ def case_rows(trials: Sequence[TrialRecord], rows: Sequence[TrialRow], settings:
 def _case(trials: Sequence[TrialRecord], rows: Sequence[TrialRow], settings: Iterable[str]) -> Row:
     valid = [row for row in rows if row["verdict"] == "valid"]
     case = trials[0].case
-    broken = any(trial.broken for trial in trials)
+    broken = any(trial.is_fault_trial for trial in trials)
     figures = (statistics.median, median_interval) if broken else (level, level_interval)
     promise = case.guarantee
     return {

@@ -59,10 +59,10 @@ class RunFolder:
         return list(dict.fromkeys(name for names in self.plan.swept.values() for name in names))
 
     @property
-    def broken(self) -> bool:
+    def is_fault_run(self) -> bool:
         """Whether something was broken in a trial that counts, or in any where none does."""
         counted = [trial for trial in self.trials if trial.verdict == Verdict.VALID] or self.trials
-        return any(trial.broken for trial in counted)
+        return any(trial.is_fault_trial for trial in counted)
 
     @property
     def rounds(self) -> int:

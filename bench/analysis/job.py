@@ -19,18 +19,25 @@ from bench.analysis import case_tables, tables
 from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.members import member_rows
-from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
+from bench.analysis.account.offenders import (
+    OFFENCES,
+    STRAY,
+    merge_offenders,
+    offenders,
+    out_of_order_messages,
+    present,
+)
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.account.readings import reading_rows
 from bench.analysis.account.transfers import transfer_rows
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.joined_members import first_messages
-from bench.analysis.faults.node_joining import joined
+from bench.analysis.faults.node_joining import share_times
 from bench.analysis.faults.partition_history import partition_history_rows
 from bench.analysis.faults.phase_latency import with_phase_times
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
-from bench.analysis.log_validation import recorded
+from bench.analysis.log_validation import check_sends
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.held_cpu import held_cpu, held_machine
@@ -103,10 +110,10 @@ def analyse(run: Path) -> None:
     folder = read_folder(run)
     tables.fields("trials", folder.settings)
     files = check_log(folder)
-    with spark_session(files.rows) as spark, _readable_errors(run), files.opened(spark) as log:
+    with spark_session(files.rows) as spark, _readable_errors(run), files.open_log(spark) as log:
         _fit_tasks(spark, files.rows)
         measured = _measure(spark, folder, log)
-    with durable_files.replacing_folder(run / "results") as fresh:
+    with durable_files.replace_folder(run / "results") as fresh:
         _write(fresh, folder, measured, began)
 
 
@@ -137,14 +144,14 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
 
 
 def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
-    records_by_trial = recorded(log.sends, folder.trials)
+    records_by_trial = check_sends(log.sends, folder.trials)
     first_ns = {trial: record.first_ns for trial, record in records_by_trial.items()}
-    any_sliced = any(trial.sliced for trial in folder.trials)
+    any_sliced = any(trial.has_slices for trial in folder.trials)
     ends_ns = last_ends(log.sends) if any_sliced else {}
     windowed = windows(spark, folder.trials, first_ns, ends_ns)
     sends = windowed.sends(log)
     tallies, live = tally(sends), live_tally(log.receives, windowed)
-    service = {} if all(trial.sliced for trial in folder.trials) else service_by_second(sends)
+    service = {} if all(trial.has_slices for trial in folder.trials) else service_by_second(sends)
     stepped = telemetry.steps(log.samples, windowed).persist()
     all_messages, verify = messages(log).persist(), verify_rows(log)
     late = out_of_order(verify)
@@ -172,18 +179,20 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurement
         unsent={trial: sum(counts.in_slice for counts in slices.values()) for trial, slices in never.items()},
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
-        used=_by_trial(telemetry.used(stepped)),
-        levels={} if all(trial.sliced for trial in folder.trials) else telemetry.levels(log.samples),
+        used=_by_trial(telemetry.node_usage(stepped)),
+        levels={} if all(trial.has_slices for trial in folder.trials) else telemetry.levels(log.samples),
         members=member_rows(spark, log, folder.trials),
         held_machine=held_machine(log.samples, folder.trials, ends_ns),
     )
     struck = availability(spark, log, folder.trials)
-    of_started = _merged(joined(stepped, folder.trials, first_ns), first_messages(spark, log, folder.trials))
+    of_started = _merge_rows(
+        share_times(stepped, folder.trials, first_ns), first_messages(spark, log, folder.trials)
+    )
     faults = fault_rows(folder.trials, first_ns, struck, of_started)
     faults = with_phase_times(spark, log, folder.trials, first_ns, faults)
-    complete_trials = [trial.trial for trial in folder.trials if trial.verified]
+    complete_trials = [trial.trial for trial in folder.trials if trial.is_verified]
     parts = [offenders(all_messages, log, verify, complete_trials)] if _any(counted, OFFENCES) else []
-    parts += [displaced(late)] if counted.out_of_order else []
+    parts += [out_of_order_messages(late)] if counted.out_of_order else []
     return _Measurements(
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
@@ -194,11 +203,11 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurement
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame("telemetry", telemetry.over_time(stepped)),
         consumers=consumers,
-        offenders=tables.frame("messages", listed(parts) if parts else None),
+        offenders=tables.frame("messages", merge_offenders(parts) if parts else None),
         faults=faults,
         partition_history=list(partition_history_rows(folder.trials, first_ns)),
         readings=reading_rows(
-            log, all_messages, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
+            log, all_messages, telemetry.counter_growth(stepped, "disk_read_bytes"), folder.trials, first_ns
         ),
         transfers=transfer_rows(log, all_messages, stepped, folder.trials, first_ns),
         parts=service_by_part(sends),
@@ -222,7 +231,7 @@ def _by_trial(rows: Iterable[_Record]) -> dict[int, list[_Record]]:
     return by_trial
 
 
-def _merged(
+def _merge_rows(
     *row_tables: Mapping[tuple[int, int], dict[str, object]],
 ) -> dict[tuple[int, int], dict[str, object]]:
     """Join rows by trial and place of a step."""
@@ -243,7 +252,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measurements, began: flo
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for trial, row in zip(folder.trials, trials, strict=True):
         row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
-    flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.broken})
+    flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.is_fault_trial})
     cases = case_tables.cases(folder, trials)
     tables.write_rows(results, "trials", trials, settings)
     tables.write_rows(results, "cases", cases, settings)
@@ -301,7 +310,7 @@ def _curves(trials: Iterable[TrialRecord], counted: TrialCounts) -> Iterator[dic
 
 def _summary(folder: RunFolder, measured_rows: MeasuredRows, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
-    broken, trials = folder.broken, measured_rows.trials
+    broken, trials = folder.is_fault_run, measured_rows.trials
     return {
         "rounds_apart": [] if broken else rounds_apart(trials),
         "sides": case_tables.both_systems(folder, measured_rows),

@@ -59,7 +59,7 @@ def figures(trial_folder: Path) -> TrialFigures:
     """
     trial = read_trial(trial_folder)
     sends = _read(trial_folder, "sends", SENDS)
-    row = trial_row(trial, trial.settings, _counted(trial, trial_folder, sends))
+    row = trial_row(trial, trial.settings, _trial_counts(trial, trial_folder, sends))
     columns = {name: value for name, value in row.items() if name not in _NEED_TELEMETRY}
     return TrialFigures(columns, list(_slices(trial, sends)))
 
@@ -81,11 +81,11 @@ class _Spans:
         return inside
 
 
-def _counted(trial: TrialRecord, folder: Path, sends: Any) -> TrialCounts:  # noqa: ANN401 - pyarrow has no types
+def _trial_counts(trial: TrialRecord, folder: Path, sends: Any) -> TrialCounts:  # noqa: ANN401 - pyarrow has no types
     receives = _read(folder, "receives", RECEIVES)
     number = trial.trial
     messages = _messages(sends, receives)
-    record = _recorded(trial, sends)
+    record = _check_sends(trial, sends)
     tallies = _tallies(trial, sends)
     missing = unsent_counts(trial, sends_by_slice(tallies)) if tallies else {}
     never_made = sum(counts.in_window for counts in missing.values())
@@ -150,7 +150,7 @@ def _spans(trial: TrialRecord) -> _Spans:
     )
 
 
-def _recorded(trial: TrialRecord, sends: Any) -> LogCheck | None:  # noqa: ANN401 - as above
+def _check_sends(trial: TrialRecord, sends: Any) -> LogCheck | None:  # noqa: ANN401 - as above
     """Check the sends of each producer; None without any."""
     acked, done_ns = pc.equal(sends["outcome"], Outcome.OK.label), sends["done_ns"]
     rows = pa.table(
@@ -232,7 +232,7 @@ def _send_distributions(
 
 def _slices(trial: TrialRecord, sends: Any) -> Iterator[Row]:  # noqa: ANN401 - as above
     """Give the throughput and the median service time of each slice of a sliced trial."""
-    if not trial.sliced:
+    if not trial.has_slices:
         return
     spans = _spans(trial)
     slices, sent_ns, done_ns = (_longs(sends, name) for name in ("slice", "sent_ns", "done_ns"))

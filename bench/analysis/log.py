@@ -123,7 +123,7 @@ class LogFiles:
     rows: int
 
     @contextmanager
-    def opened(self, spark: SparkSession) -> Iterator[EventLog]:
+    def open_log(self, spark: SparkSession) -> Iterator[EventLog]:
         """Give the tables to Spark, unread; they can be read until the context ends."""
         with TemporaryDirectory(dir=self.run.resolve(), prefix=".by-trial-") as tree:
             yield EventLog(
@@ -183,13 +183,13 @@ def _frame(spark: SparkSession, parts: ByTrial | ByStep, table: _Table, tree: Pa
 
 def _checked_rows(parts: ByTrial | ByStep, columns: Mapping[str, Column], formats: Mapping[int, int]) -> int:
     return sum(
-        _checked(path, columns, formats[key[0] if isinstance(key, tuple) else key])
+        _check_file(path, columns, formats[key[0] if isinstance(key, tuple) else key])
         for key, paths in parts.items()
         for path in paths
     )
 
 
-def _checked(path: Path, columns: Mapping[str, Column], log_format: int) -> int:
+def _check_file(path: Path, columns: Mapping[str, Column], log_format: int) -> int:
     """Check one file of a log of this format by its footer alone; returns its number of rows."""
     try:
         with pq.ParquetFile(path) as file:

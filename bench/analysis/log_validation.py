@@ -42,7 +42,7 @@ class ProducerSums:
     highest_slice: int
 
 
-def recorded(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, LogCheck]:
+def check_sends(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, LogCheck]:
     """Look through all sends once; gives what was found by trial."""
     acked = F.col("outcome") == "ok"
     rows = (

@@ -71,7 +71,7 @@ def _start(scratch: Path, *, quick: bool) -> SparkSession:
             f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java's output: {_tail(stderr_log)}"
         ) from error
     except Py4JError as error:
-        raise _refused(os.environ.get("SPARK_MASTER"), _tail(stderr_log)) from error
+        raise _master_error(os.environ.get("SPARK_MASTER"), _tail(stderr_log)) from error
     spark.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").disabled = True
     return spark
@@ -122,10 +122,10 @@ def _require_executor(spark: SparkSession) -> None:
         return
     reason = failure[0] if failure else f"no executor took a task within {_EXECUTOR_S:.0f} s"
     spark.stop()  # which ends the task, too
-    raise _refused(master, reason)
+    raise _master_error(master, reason)
 
 
-def _refused(master: str | None, reason: str) -> SetupError:
+def _master_error(master: str | None, reason: str) -> SetupError:
     return SetupError(
         f"SPARK_MASTER={master}: {reason}. Is the master there, has it a worker with a free core and 1 GiB, and can "
         "the worker reach this machine (SPARK_LOCAL_IP)?"

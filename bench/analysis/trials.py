@@ -57,13 +57,13 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: TrialCounts)
         **{name: trial.settings.get(name) for name in settings},
         **rates,
         CAPACITY: capacity.middle_rate if (capacity := counted.capacities.get(trial.trial)) else None,
-        "slices": len(trial.spans) if trial.sliced else None,
+        "slices": len(trial.spans) if trial.has_slices else None,
         **_latency(trial, counted),
         **account,
         "due_unsent": counted.unsent.get(trial.trial),
         "clock_error_ns": trial.clock_error_ns if trial.window else None,
         "other_messages_per_s": trial.other_messages_per_s,
-        "account_complete": trial.verified,
+        "account_complete": trial.is_verified,
         **(trial.client.model_dump() if trial.client else {}),
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
         **_machine(trial.machine),
@@ -126,7 +126,7 @@ def trial_setup(trial: TrialRecord) -> TrialSetup:
         fsync_timer=system.fsync_timer,
         fsync_wait=system.fsync_wait,
         narrowed=bool(trial.links),
-        broken=trial.broken,
+        broken=trial.is_fault_trial,
     )
 
 
@@ -190,9 +190,9 @@ def _account(trial: TrialRecord, counted: TrialCounts) -> Row:
         **counted.consumers.get(trial.trial, {}),
     }
     row: Row = {name: account.get(name, 0) for name in COUNTERS}
-    if not trial.load.consumers or trial.grouped:
+    if not trial.load.consumers or trial.has_consumer_group:
         row |= dict.fromkeys(CONSUMER_COUNTERS)
-    if not trial.verified:
+    if not trial.is_verified:
         row |= {"unread": row["lost"], "lost": None, "unknown_absent": None, "read_then_gone": None}
     return row
 

@@ -45,7 +45,7 @@ class Partitionable(Protocol):
     def cut(self, node: Node, rules: PacketRules) -> None:
         """Put rules in force for a node's packets; those of one node add up."""
 
-    def struck(self, node: Node, rules: PacketRules) -> Packets:
+    def packet_counts(self, node: Node, rules: PacketRules) -> Packets:
         """Return how many packets these rules have met so far, and dropped or doubled."""
 
     def mend(self, node: Node, rules: PacketRules) -> None:
@@ -59,7 +59,7 @@ class Reachable(Protocol):
     def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> Mapping[str, float]:
         """Return which of the addresses answer in time to a packet from a node, and after how many seconds."""
 
-    def hindered(self, address: str) -> bool:
+    def is_hindered(self, address: str) -> bool:
         """Tell whether packets of the node at this address are dropped, doubled or held by any fault now."""
 
 

@@ -29,7 +29,7 @@ class Backend(Protocol):
     def resume_all(self, nodes: Iterable[Node]) -> None:
         """Let the processes of nodes go on."""
 
-    def supervised(
+    def supervise(
         self, noted: EndListener, back: RestartListener | None = None
     ) -> AbstractContextManager[None]:
         """Start nodes again that end by themselves; `noted` is told of each end, `back` of each return."""

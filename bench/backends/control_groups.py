@@ -92,7 +92,7 @@ class Groups:
             if self.version == 2:
                 (self._top / "cgroup.subtree_control").write_text(f"+{controller}", encoding="ascii")
         except OSError as error:
-            raise _refused(self._top, error) from error
+            raise _setup_error(self._top, error) from error
 
     def of(self, name: str) -> Path:
         """Return the group of a node, made with its first use."""
@@ -100,7 +100,7 @@ class Groups:
         try:
             group.mkdir(exist_ok=True)
         except OSError as error:
-            raise _refused(group, error) from error
+            raise _setup_error(group, error) from error
         return group
 
     def write(self, name: str, file: str, value: str) -> None:
@@ -109,7 +109,7 @@ class Groups:
         try:
             path.write_text(value, encoding="ascii")
         except OSError as error:
-            raise _refused(path, error) from error
+            raise _setup_error(path, error) from error
 
     def add(self, name: str, pid: int) -> None:
         """Put a process, with all its threads, into a node's group."""
@@ -123,5 +123,5 @@ class Groups:
                     group.rmdir()
 
 
-def _refused(path: Path, error: OSError) -> SetupError:
+def _setup_error(path: Path, error: OSError) -> SetupError:
     return SetupError(f"the control group {path} cannot be changed: {error.strerror or error}")

@@ -73,7 +73,7 @@ class CpuQuotas:
         """Remove the control groups."""
         self._groups.close()
 
-    def measured(self, name: str, busy_s: Callable[[], float]) -> float:
+    def measure(self, name: str, busy_s: Callable[[], float]) -> float:
         """Return how many cores a node really gets: its own use, by `busy_s`, and that of a busy process beside it."""
         with subprocess.Popen([sys.executable, "-c", _BUSY]) as probe:
             try:

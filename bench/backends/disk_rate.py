@@ -44,7 +44,7 @@ def limit(folder: Path, bytes_per_s: float | None) -> None:
         raise SetupError(f"the disk at {folder} cannot be throttled: {error.strerror or error}") from error
 
 
-def measured(folder: Path) -> float:
+def measure(folder: Path) -> float:
     """Return how many bytes a second the disk mounted at a folder takes, each 256 KiB synced, over a second.
 
     The blocks of a file that is there are written anew, so that nothing but these is written.

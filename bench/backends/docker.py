@@ -141,7 +141,7 @@ class ContainerNetwork(NodeNetwork):
             raise SetupError(message) from error
         self._pids: dict[str, int] = {}
 
-    def started(self, node: Node, pid: int) -> None:
+    def set_pid(self, node: Node, pid: int) -> None:
         """Note in which process's namespace a node is."""
         self._pids[node.name] = pid
 
@@ -184,14 +184,14 @@ class DockerBackend(NodeBackend):
 
         node.directory.mkdir(parents=True, exist_ok=True)
         try:
-            container = self._containers.get(node.name) or self._created(node)
+            container = self._containers.get(node.name) or self._create_container(node)
             container.start()
         except APIError as error:
             message = f"starting the container of {node.name} failed: {error.explanation}"
             raise ClusterError(message) from error
         self._processes[node.name] = ContainerProcess(container)
 
-    def _created(self, node: Node) -> Container:
+    def _create_container(self, node: Node) -> Container:
         """Create a node's container, in the network of one that outlives it: packet rules stay when a server ends."""
         command = _command(node, self._image.class_path)
         mounts = _mounts(node.directory, command)
@@ -225,7 +225,7 @@ class DockerBackend(NodeBackend):
         )
         self._holders.append(holder)
         holder.start()
-        self._own_network.started(node, ContainerProcess(holder).pid)
+        self._own_network.set_pid(node, ContainerProcess(holder).pid)
         return holder
 
     def _common(self) -> dict[str, Any]:

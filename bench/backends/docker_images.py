@@ -42,7 +42,7 @@ def image_of(client: docker.DockerClient, system: str, version: str) -> Image:
     for name in (built, official):
         if (reference := _local(client, name)) is not None:
             return Image(name, reference, image_spec.class_path)
-    if (reference := _pulled(client, official)) is not None:
+    if (reference := _pull(client, official)) is not None:
         return Image(official, reference, image_spec.class_path)
     return Image(built, _build(client, system, version, built), image_spec.class_path)
 
@@ -56,7 +56,7 @@ def _local(client: docker.DockerClient, name: str) -> str | None:
         return None
 
 
-def _pulled(client: docker.DockerClient, name: str) -> str | None:
+def _pull(client: docker.DockerClient, name: str) -> str | None:
     """Pull an image; None where no registry has it, or none is reached."""
     from docker.errors import APIError  # noqa: PLC0415 - as above
 

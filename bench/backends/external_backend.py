@@ -43,7 +43,7 @@ class ExternalBackend:
         """See backend.Backend: there are no nodes."""
 
     @contextmanager
-    def supervised(self, noted: EndListener, back: RestartListener | None = None) -> Iterator[None]:  # noqa: ARG002
+    def supervise(self, noted: EndListener, back: RestartListener | None = None) -> Iterator[None]:  # noqa: ARG002
         """See backend.Backend: nobody starts its nodes again."""
         yield
 
@@ -102,13 +102,13 @@ class ExternalBackend:
         return ""
 
     def _state(self, node: Node) -> str:
-        done = self._finished(node, "state")
+        done = self._run_command(node, "state")
         return done.stdout.strip()[:1]
 
     def _run(self, node: Node, name: str) -> int:
-        return self._finished(node, name).returncode
+        return self._run_command(node, name).returncode
 
-    def _finished(self, node: Node, name: str) -> subprocess.CompletedProcess[str]:
+    def _run_command(self, node: Node, name: str) -> subprocess.CompletedProcess[str]:
         command = str(self._commands[node.name].get(name) or "")
         if not command:
             raise FaultError(f"{node.name} has no command {name!r} in the cluster's file.")
@@ -129,6 +129,6 @@ class ExternalBackend:
         return done
 
 
-def lacking(commands: Mapping[str, Settings], names: Sequence[str], node: str) -> list[str]:
+def missing_commands(commands: Mapping[str, Settings], names: Sequence[str], node: str) -> list[str]:
     """Return which of some commands a node does not have."""
     return [name for name in names if not commands.get(node, {}).get(name)]

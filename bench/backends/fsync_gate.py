@@ -88,14 +88,14 @@ class MappedFiles:
     """Where a mapping's file lies, and until when that is taken for granted: another one may take its place."""
     _synced_ns: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def changed(self, pid: int, address: int, length: int) -> bool:
+    def has_changed(self, pid: int, address: int, length: int) -> bool:
         """Whether a mapped file has changed since this was last asked of it.
 
         The kernel notes when a page that is on the disk is written to (mtime). What cannot be told counts as changed.
         """
         path, until_s = self._paths.get((address, length), ("", 0.0))
         if time.monotonic() > until_s:
-            path = _mapped(pid, address)
+            path = _mapped_path(pid, address)
             self._paths[address, length] = path, time.monotonic() + _KNOWN_S
         try:
             status = os.stat(path)  # noqa: PTH116 - asked before every msync
@@ -107,7 +107,7 @@ class MappedFiles:
         return before_ns != status.st_mtime_ns
 
 
-def _mapped(pid: int, address: int) -> str:
+def _mapped_path(pid: int, address: int) -> str:
     """Return where the file lies that a process has mapped at an address; empty where that cannot be told."""
     try:
         lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -204,7 +204,7 @@ class FsyncGate:
         """Whether a call has anything to write, as far as can be told."""
         if question.call not in _MSYNC:
             return True
-        return bool(question.flags & _MS_SYNC) and self._files.changed(
+        return bool(question.flags & _MS_SYNC) and self._files.has_changed(
             question.pid, question.address, question.length
         )
 
@@ -235,16 +235,16 @@ def release(gates: Mapping[str, FsyncGate]) -> str:
     deadline = time.monotonic() + max(gate.delay_ns for gate in gates.values()) / 1e9 + _RELEASED_S
     for gate in gates.values():
         gate.delay_ns = 0
-    last_held, now = -1, _held(gates)
+    last_held, now = -1, _held_count(gates)
     while now != last_held or any(gate.holding for gate in gates.values()):
         if time.monotonic() > deadline:
             raise FaultError(f"Fsyncs of {', '.join(gates)} were held after they were to be held no more.")
         time.sleep(_LOOK_S)
-        last_held, now = now, _held(gates)
+        last_held, now = now, _held_count(gates)
     return f"No fsync of {', '.join(gates)} waits at its gate, and none was held there any more."
 
 
-def _held(gates: Mapping[str, FsyncGate]) -> int:
+def _held_count(gates: Mapping[str, FsyncGate]) -> int:
     return sum(len(gate.held_ns) for gate in gates.values())
 
 

@@ -50,7 +50,7 @@ class Gates:
         """See abilities.FsyncHolder."""
         self._gate(node).delay_ns = round(seconds * 1e9)
 
-    def held(self, node: Node, since: int = 0) -> tuple[int, float]:
+    def held_fsyncs(self, node: Node, since: int = 0) -> tuple[int, float]:
         """See abilities.FsyncHolder."""
         gate = self._gate(node)
         return len(gate.held_ns) - since, gate.typical_ns(since)

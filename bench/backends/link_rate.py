@@ -54,7 +54,7 @@ def narrow(enter: Sequence[str], device: str, bytes_per_s: float | None) -> None
         raise SetupError(message)
 
 
-def measured(enter: Sequence[str], address: str) -> tuple[float, float]:
+def measure(enter: Sequence[str], address: str) -> tuple[float, float]:
     """Return how many bytes a second pass into a namespace and out of it, from and to `address`, the caller's.
 
     Raises SetupError where the probe in there does not answer.

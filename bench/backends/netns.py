@@ -36,7 +36,7 @@ class Packets:
     went_out: int = 0
 
     @property
-    def struck(self) -> int:
+    def affected_count(self) -> int:
         """All that were dropped or doubled."""
         return self.came_in + self.went_out
 
@@ -161,7 +161,7 @@ class NodeNetwork(ABC):
         self._delayed[node.name] = DelayedNode(self.enter(node), node.name, sources, targets, link)
         return self._delayed[node.name]
 
-    def struck(self, node: Node, rules: PacketRules) -> Packets:
+    def packet_counts(self, node: Node, rules: PacketRules) -> Packets:
         """Return how many packets these rules have met, and dropped or doubled."""
         return rules.packets(self._list(node, f"table ip {rules.name}"))
 
@@ -173,7 +173,7 @@ class NodeNetwork(ABC):
             raise FaultError(f"The packet filter of {node.name} still lists rules that were taken away.")
         self._in_force[node.name].discard(rules.name)
 
-    def hindered(self, address: str) -> bool:
+    def is_hindered(self, address: str) -> bool:
         """Tell whether any rule strikes packets in the namespace of the node at this address now."""
         names = [node.name for node in self._nodes if node.address == address]
         return any(self._in_force[name] or self._is_delayed(name) for name in names)
@@ -247,7 +247,7 @@ class Network(NodeNetwork):
 
     def rates(self, node: Node) -> tuple[float, float]:
         """Return how many bytes a second pass from the clients' address to a node, and back."""
-        return link_rate.measured(self.enter(node), self.client)
+        return link_rate.measure(self.enter(node), self.client)
 
     def close(self) -> None:
         """Take the namespaces and the bridge away."""

@@ -104,7 +104,7 @@ class NodeBackend(ABC):
             self._start(node)
 
     @contextmanager
-    def supervised(self, noted: EndListener, back: RestartListener | None = None) -> Iterator[None]:
+    def supervise(self, noted: EndListener, back: RestartListener | None = None) -> Iterator[None]:
         """Start nodes again that end by themselves, as a supervisor of services would; `noted` is told of each.
 
         `back` is told once the node's first port is open again: in the supervisor's own thread, as `noted` may be too.
@@ -132,9 +132,9 @@ class NodeBackend(ABC):
 
     def _look_who_is_back(self, supervision: Supervision) -> None:
         for node in self._nodes:
-            if node.name in supervision.starting and node.name in self._away:
+            if node.name in supervision.starting_nodes and node.name in self._away:
                 supervision.forget(node.name)
-            elif node.name in supervision.starting and self.listens(node):
+            elif node.name in supervision.starting_nodes and self.listens(node):
                 supervision.is_back(node.name)
 
     def pids(self) -> Mapping[str, int]:
@@ -147,7 +147,7 @@ class NodeBackend(ABC):
 
     def end_node(self, node: Node, *, kill: bool) -> int:
         """See abilities.Killable."""
-        process = self._running(node)
+        process = self._running_process(node)
         self._away.add(node.name)
         process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
         try:
@@ -175,11 +175,11 @@ class NodeBackend(ABC):
 
     def pause_node(self, node: Node) -> str:
         """See abilities.Pausable."""
-        return self._signalled(node, signal.SIGSTOP, stopped=True)
+        return self._signal_and_wait(node, signal.SIGSTOP, stopped=True)
 
     def resume_node(self, node: Node) -> str:
         """See abilities.Pausable."""
-        return self._signalled(node, signal.SIGCONT, stopped=False)
+        return self._signal_and_wait(node, signal.SIGCONT, stopped=False)
 
     def pause_all(self, nodes: Iterable[Node]) -> None:
         """Stop the processes of nodes, without waiting for each to stand still: that takes microseconds."""
@@ -192,8 +192,8 @@ class NodeBackend(ABC):
     def _signal_all(self, nodes: Iterable[Node], number: signal.Signals) -> None:
         signal_all([self._processes[node.name] for node in nodes if node.name in self._processes], number)
 
-    def _signalled(self, node: Node, number: signal.Signals, *, stopped: bool) -> str:
-        process = self._running(node)
+    def _signal_and_wait(self, node: Node, number: signal.Signals, *, stopped: bool) -> str:
+        process = self._running_process(node)
         process.send_signal(number)
         deadline = time.monotonic() + 1.0
         while (_state(process.pid) == "T") is not stopped and time.monotonic() < deadline:
@@ -204,9 +204,9 @@ class NodeBackend(ABC):
         """See abilities.Partitionable."""
         self._net().cut(node, rules)
 
-    def struck(self, node: Node, rules: PacketRules) -> Packets:
+    def packet_counts(self, node: Node, rules: PacketRules) -> Packets:
         """See abilities.Partitionable."""
-        return self._net().struck(node, rules)
+        return self._net().packet_counts(node, rules)
 
     def mend(self, node: Node, rules: PacketRules) -> None:
         """See abilities.Partitionable."""
@@ -216,9 +216,9 @@ class NodeBackend(ABC):
         """See abilities.Reachable."""
         return self._net().answers(node, addresses, patience_s)
 
-    def hindered(self, address: str) -> bool:
+    def is_hindered(self, address: str) -> bool:
         """See abilities.Reachable."""
-        return self._net().hindered(address)
+        return self._net().is_hindered(address)
 
     def slow_network(
         self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link
@@ -231,7 +231,7 @@ class NodeBackend(ABC):
             raise FaultError("This cluster has no network that could be cut.")
         return self._network
 
-    def _running(self, node: Node) -> NodeProcess:
+    def _running_process(self, node: Node) -> NodeProcess:
         if self._supervision is not None:
             self._await_restart(node)
         process = self._processes.get(node.name)

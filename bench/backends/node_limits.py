@@ -25,7 +25,7 @@ class NodeLimits:
         """Count each node's memory from its start on, so that it can be limited. Raises SetupError."""
         self._memory = MemoryLimits()
 
-    def started(self, node: Node, pid: int) -> None:
+    def limit_process(self, node: Node, pid: int) -> None:
         """Hold a process that was just started to its node's share of the CPU, if it has one, and to its memory."""
         if self._quotas is not None and node.name in self._quotas:
             self._quotas.add(node.name, pid)
@@ -58,7 +58,7 @@ class NodeLimits:
         if self._quotas is None or node.name not in self._quotas:
             return None
         pid = self._pid(node)
-        return self._quotas.measured(node.name, lambda: cpu_s(pid))
+        return self._quotas.measure(node.name, lambda: cpu_s(pid))
 
     def limit_link(self, node: Node, bytes_per_s: float | None) -> None:
         """Let a node's link carry so many bytes a second each way; None: what it can. Raises SetupError."""

@@ -47,7 +47,7 @@ class ProcessBackend(NodeBackend):
         self._disks = OwnDisks()
         self._own_network = Network(nodes) if nodes else None
         super().__init__(nodes, self._own_network)
-        self.limits = NodeLimits(self._own_network, lambda node: self._running(node).pid)
+        self.limits = NodeLimits(self._own_network, lambda node: self._running_process(node).pid)
         try:
             if memory_groups:
                 self.limits.make_memory_groups()
@@ -64,8 +64,8 @@ class ProcessBackend(NodeBackend):
 
         def spawn(command: Sequence[str], *inherited: int) -> None:
             on_cores = bound([*entering, *command], self._cores.get(node.name, ()))
-            process = self._processes[node.name] = _spawned(node, on_cores, inherited)
-            self.limits.started(node, process.pid)
+            process = self._processes[node.name] = _spawn_process(node, on_cores, inherited)
+            self.limits.limit_process(node, process.pid)
 
         node.directory.mkdir(parents=True, exist_ok=True)
         if self._gates is None:
@@ -79,7 +79,7 @@ class ProcessBackend(NodeBackend):
 
     def held_fsyncs(self, node: Node, since: int = 0) -> tuple[int, float]:
         """See abilities.FsyncHolder."""
-        return self.gates.held(node, since)
+        return self.gates.held_fsyncs(node, since)
 
     def release_fsyncs(self, nodes: Sequence[Node]) -> str:
         """See abilities.FsyncHolder."""
@@ -105,7 +105,7 @@ class ProcessBackend(NodeBackend):
     def cut_power(self, nodes: Sequence[Node]) -> str:
         """See abilities.PowerCut."""
         disks = {node.name: self._disks.of(node) for node in nodes}
-        processes = {node.name: self._running(node) for node in nodes}
+        processes = {node.name: self._running_process(node) for node in nodes}
         self._away.update(processes)
         try:
             frozen_ns, off_ns = power.freeze(processes), power.shut_down(disks)
@@ -188,7 +188,7 @@ class ProcessBackend(NodeBackend):
             last.callback(self.kill)
 
 
-def _spawned(node: Node, command: Sequence[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
+def _spawn_process(node: Node, command: Sequence[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
     with node.log.open("ab") as log:
         return subprocess.Popen(
             command,

@@ -53,7 +53,7 @@ class Supervision:
         return True
 
     @property
-    def starting(self) -> frozenset[str]:
+    def starting_nodes(self) -> frozenset[str]:
         """Nodes that were started again and whose port was not yet seen open."""
         return frozenset(self._starting)
 

@@ -37,18 +37,18 @@ class Step:
 
 def steps_of(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> list[Step]:
     """Judge the holds of a search, each with whether it confirms; what was held again counts as one hold."""
-    last = {(hold.rate, confirms): hold for hold, confirms in joined(holds)}
+    last = {(hold.rate, confirms): hold for hold, confirms in merge_repeats(holds)}
     return [
         Step(hold.rate, hold.seconds, judge(hold, level), confirms) for (_, confirms), hold in last.items()
     ]
 
 
-def joined(holds: Iterable[tuple[Hold, bool]]) -> Iterator[tuple[Hold, bool]]:
+def merge_repeats(holds: Iterable[tuple[Hold, bool]]) -> Iterator[tuple[Hold, bool]]:
     """Join each hold of a search with those before it at the same rate, as the search judges them."""
     by_rate: dict[tuple[float, bool], Hold] = {}
     for hold, confirms in holds:
         earlier_hold = by_rate.get((hold.rate, confirms))
-        by_rate[hold.rate, confirms] = hold if earlier_hold is None else earlier_hold.joined(hold)
+        by_rate[hold.rate, confirms] = hold if earlier_hold is None else earlier_hold.merge(hold)
         yield by_rate[hold.rate, confirms], confirms
 
 
@@ -147,7 +147,7 @@ class CombinedCapacity:
     non_monotone: int
 
 
-def combined(results: Sequence[Capacity]) -> CombinedCapacity:
+def combine_starts(results: Sequence[Capacity]) -> CombinedCapacity:
     """Combine the results of one configuration over cluster starts. Raises StatisticsError without any.
 
     The interval begins where that of the rates that passed does, and ends where that of the rates that failed does

@@ -47,7 +47,7 @@ class Hold:
         if not len(self.due) == len(self.late) == len(self.late_end_to_end):
             raise ValueError("due, late and late_end_to_end must count the same seconds")
 
-    def joined(self, other_hold: Hold) -> Hold:
+    def merge(self, other_hold: Hold) -> Hold:
         """Return both as one hold: a rate that was held again because the first hold did not decide.
 
         A backlog grows by the mean of both slopes, weighted by seconds. Raises ValueError for another rate.

@@ -78,7 +78,7 @@ def hold_of(held: HeldSlice, counts: Counts) -> Hold:
     """
     due = held.due_each_second()
 
-    def late(kind: str) -> list[int]:
+    def late_counts(kind: str) -> list[int]:
         in_time = counts.get(kind, {})
         return [int(count) - in_time.get(second, 0) for second, count in enumerate(due)]
 
@@ -87,8 +87,8 @@ def hold_of(held: HeldSlice, counts: Counts) -> Hold:
         seconds=held.seconds,
         due=[int(count) for count in due],
         sent=counts.get("sent", {}).get(0, 0),
-        late=late("in_time"),
-        late_end_to_end=late("seen_in_time"),
+        late=late_counts("in_time"),
+        late_end_to_end=late_counts("seen_in_time"),
         failed=counts.get("failed", {}).get(0, 0),
         backlogs=_backlogs(held, counts),
         limited_by_client=held.client_cpu_share >= BUSY,

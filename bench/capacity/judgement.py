@@ -54,7 +54,7 @@ def judge(hold: Hold, level: ServiceLevel) -> Judgement:
 def probably_passes(hold: Hold, level: ServiceLevel) -> bool:
     """Whether a hold keeps every limit by its figures themselves, whatever their intervals."""
     late = (sum(counts) <= LATE_SHARE * sum(hold.due) for counts in (hold.late, hold.late_end_to_end))
-    counted = (_sent(hold, level), _failed(hold, level), _copies(hold))
+    counted = (_judge_sends(hold, level), _judge_failures(hold, level), _judge_copies(hold))
     limit = level.most_backlog_growth * hold.rate
     return (
         all(late)
@@ -65,16 +65,16 @@ def probably_passes(hold: Hold, level: ServiceLevel) -> bool:
 
 def _checks(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
     """Judge one limit after the other; that of the response time comes first, as each hold has it."""
-    yield _late(hold, hold.late, level.response_p99_ns, "had no acknowledgement")
-    yield _late(hold, hold.late_end_to_end, level.end_to_end_p99_ns, "had not reached a consumer")
-    yield _sent(hold, level)
-    yield _failed(hold, level)
-    yield _copies(hold)
+    yield _judge_delays(hold, hold.late, level.response_p99_ns, "had no acknowledgement")
+    yield _judge_delays(hold, hold.late_end_to_end, level.end_to_end_p99_ns, "had not reached a consumer")
+    yield _judge_sends(hold, level)
+    yield _judge_failures(hold, level)
+    yield _judge_copies(hold)
     for name, slope in hold.backlogs.items():
-        yield _backlog(hold, level, name, slope)
+        yield _judge_backlog(hold, level, name, slope)
 
 
-def _late(hold: Hold, late: Sequence[int], limit_ns: int, failure: str) -> Judgement:
+def _judge_delays(hold: Hold, late: Sequence[int], limit_ns: int, failure: str) -> Judgement:
     interval = share_interval(late, hold.due)
     share = numbers.share(sum(late) / sum(hold.due) if any(hold.due) else None)
     reason = (
@@ -84,26 +84,26 @@ def _late(hold: Hold, late: Sequence[int], limit_ns: int, failure: str) -> Judge
     return Judgement(_within(interval.low, interval.high, LATE_SHARE), reason)
 
 
-def _sent(hold: Hold, level: ServiceLevel) -> Judgement:
+def _judge_sends(hold: Hold, level: ServiceLevel) -> Judgement:
     due = sum(hold.due)
     least = f"{100 * level.least_sent_share:.4g} %"
     reason = f"{hold.sent:,} of {due:,} due messages were sent; at least {least} must be."
-    return Judgement(_counted(enough=hold.sent >= level.least_sent_share * due), reason)
+    return Judgement(_count_verdict(enough=hold.sent >= level.least_sent_share * due), reason)
 
 
-def _failed(hold: Hold, level: ServiceLevel) -> Judgement:
+def _judge_failures(hold: Hold, level: ServiceLevel) -> Judgement:
     reason = f"{numbers.plural(hold.failed, 'message')} failed; the limit is {level.most_failed:,}."
-    return Judgement(_counted(enough=hold.failed <= level.most_failed), reason)
+    return Judgement(_count_verdict(enough=hold.failed <= level.most_failed), reason)
 
 
-def _copies(hold: Hold) -> Judgement:
+def _judge_copies(hold: Hold) -> Judgement:
     phrase = (
         "were missing: a server did not keep up" if hold.copies_missing else "were not known to be missing"
     )
-    return Judgement(_counted(enough=not hold.copies_missing), f"At its end copies {phrase}.")
+    return Judgement(_count_verdict(enough=not hold.copies_missing), f"At its end copies {phrase}.")
 
 
-def _backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgement:
+def _judge_backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgement:
     limit, reach = level.most_backlog_growth * hold.rate, _REACH * slope.standard_error
     low, high = slope.messages_per_s - reach, slope.messages_per_s + reach
     reason = (
@@ -113,7 +113,7 @@ def _backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgem
     return Judgement(_within(low, high, limit), reason)
 
 
-def _counted(*, enough: bool) -> HoldVerdict:
+def _count_verdict(*, enough: bool) -> HoldVerdict:
     return HoldVerdict.PASSED if enough else HoldVerdict.FAILED
 
 

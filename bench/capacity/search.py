@@ -159,7 +159,7 @@ class Search:
         for _ in range(1, self._plan.most_lengths if confirms else 1):
             if judgement.verdict is not HoldVerdict.UNDECIDED:
                 break
-            hold = hold.joined((yield request))
+            hold = hold.merge((yield request))
             judgement = self._judgement = judge(hold, self._level)
         self._steps.append(Step(rate, hold.seconds, judgement, confirms))
         if judgement.verdict is HoldVerdict.UNDECIDED and not confirms and probably_passes(hold, self._level):

@@ -50,7 +50,7 @@ class Table:
     added_later: bool = False
 
     @property
-    def required(self) -> tuple[str, ...]:
+    def required_columns(self) -> tuple[str, ...]:
         """The columns without which no report is made."""
         return tuple(column.name for column in self.columns if column.required)
 

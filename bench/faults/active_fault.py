@@ -58,12 +58,12 @@ class ActiveFault:
         return self.nodes[number - 1]
 
     @property
-    def left(self) -> Sequence[Node]:
+    def unhealed_nodes(self) -> Sequence[Node]:
         """Its nodes that are not healed yet."""
         return tuple(self._left)
 
     @property
-    def healed(self) -> bool:
+    def is_healed(self) -> bool:
         """Whether nothing of it is left."""
         return self.record.healed_ns is not None
 

@@ -89,7 +89,7 @@ def raise_any(failed: Sequence[BenchError]) -> None:
         raise FaultError(" ".join(map(str, failed))) from failed[0]
 
 
-def listed(names: str | list[str]) -> list[str]:
+def name_list(names: str | list[str]) -> list[str]:
     """Return one name or several as a list: a scenario may give either."""
     return [names] if isinstance(names, str) else names
 
@@ -114,7 +114,7 @@ class Fault(Strict, ABC):
     @property
     def targets(self) -> list[str]:
         """Return the names of whom it strikes."""
-        return listed(self.target)
+        return name_list(self.target)
 
     def names(self) -> list[str]:
         """Return every name of a target that stands anywhere in this fault."""

@@ -65,7 +65,7 @@ class Peers:
         )
 
 
-def passing(place: Place, nodes: Sequence[Node], peers: Callable[[Node], Sequence[str]]) -> str:
+def probe_peers(place: Place, nodes: Sequence[Node], peers: Callable[[Node], Sequence[str]]) -> str:
     """Let each node ask its peers (addresses) for an answer; return how that was seen.
 
     Pairs whose packets another fault strikes now are not asked, and named. Raises FaultError for one without an answer.
@@ -100,9 +100,9 @@ def _pairs(
     cut_pairs: dict[str, list[str]] = {node.name: [] for node in nodes}
     unasked = []
     for node in nodes:
-        struck = place.backend.hindered(node.address)
+        struck = place.backend.is_hindered(node.address)
         for address in peers(node):
-            if struck or place.backend.hindered(address):
+            if struck or place.backend.is_hindered(address):
                 unasked.append((node.name, address))
             else:
                 cut_pairs[node.name].append(address)
@@ -174,7 +174,7 @@ class Cutter:
 
     def _mend(self, node: Node) -> None:
         try:
-            self._counted[node.name] += self._struck(node)
+            self._counted[node.name] += self._packet_counts(node)
         finally:
             self.place.backend.mend(node, self.rules[node.name])
 
@@ -186,15 +186,15 @@ class Cutter:
         """
         if self.share < 1 or self.double or not self._in_force:
             return
-        counts = {node.name: self._struck(node) for node in self.nodes}
-        if not any(count.struck for count in counts.values()):
+        counts = {node.name: self._packet_counts(node) for node in self.nodes}
+        if not any(count.affected_count for count in counts.values()):
             return
-        for node in [silent for silent in self.nodes if not counts[silent.name].struck]:
+        for node in [silent for silent in self.nodes if not counts[silent.name].affected_count]:
             if not self.place.backend.answers(node, self._peers(node), _TRIED_S):
-                self._tried[node.name] = self._struck(node)
+                self._tried[node.name] = self._packet_counts(node)
 
-    def _struck(self, node: Node) -> Packets:
-        struck: Packets = self.place.backend.struck(node, self.rules[node.name])
+    def _packet_counts(self, node: Node) -> Packets:
+        struck: Packets = self.place.backend.packet_counts(node, self.rules[node.name])
         return struck
 
     def effect(self, evidence: str, end: Callable[[], None] | None = None) -> Effect:
@@ -204,7 +204,7 @@ class Cutter:
             (end or self._end_tried)()
             names = ", ".join(node.name for node in self.nodes)
             gone = f"The packet filter of {names} lists the rules no more."
-            return f"{gone} {passing(self.place, self.nodes, self._peers)}"
+            return f"{gone} {probe_peers(self.place, self.nodes, self._peers)}"
 
         return Effect(f"{evidence} {self._between()}.", heal, self._proof)
 
@@ -219,11 +219,11 @@ class Cutter:
         """Packets that were dropped or doubled are the evidence, on each node; rules alone would be none."""
         self._try_silent()
         counts = {node.name: self._count(node) for node in self.nodes}
-        total = sum(count.struck for name, count in counts.items() if name not in self._tried)
+        total = sum(count.affected_count for name, count in counts.items() if name not in self._tried)
         verb = "doubled" if self.double else "dropped"
-        doubts = [name for name, count in counts.items() if not total or not self._shown(count)]
+        doubts = [name for name, count in counts.items() if not total or not self._is_proven(count)]
         if doubts:
-            parts = (f"{name} {counts[name].struck:,} of {counts[name].met:,}" for name in doubts)
+            parts = (f"{name} {counts[name].affected_count:,} of {counts[name].met:,}" for name in doubts)
             return Unproven(f"Too few packets were {verb}: {', '.join(parts)}.")
         own_counts = ", ".join(
             f"{name} {self._words(count)}" for name, count in counts.items() if name not in self._tried
@@ -235,21 +235,21 @@ class Cutter:
         return f"{total:,} packets were {verb}: {own_counts}.{tried}"
 
     def _count(self, node: Node) -> Packets:
-        now = self._struck(node) if self._in_force else Packets()
+        now = self._packet_counts(node) if self._in_force else Packets()
         return self._counted[node.name] + now
 
-    def _shown(self, count: Packets) -> bool:
+    def _is_proven(self, count: Packets) -> bool:
         """Tell whether a node's packets show the fault: chance may spare few, not many, and all cannot be spared."""
         if self.share >= 1 or not count.met:
-            return count.struck > 0
+            return count.affected_count > 0
         expected = self.share * count.met
-        enough = count.struck >= _LEAST_OF_SHARE * expected
-        return enough or chance_of_so_few(count.struck, expected) >= _PLAUSIBLE
+        enough = count.affected_count >= _LEAST_OF_SHARE * expected
+        return enough or chance_of_so_few(count.affected_count, expected) >= _PLAUSIBLE
 
     def _words(self, count: Packets) -> str:
         if self.share >= 1 and not self.double:
-            return f"{count.struck:,} ({count.came_in:,} coming in, {count.went_out:,} going out)"
-        return f"{count.struck:,} of {count.met:,} ({numbers.percent(count.struck / count.met, 1)})"
+            return f"{count.affected_count:,} ({count.came_in:,} coming in, {count.went_out:,} going out)"
+        return f"{count.affected_count:,} of {count.met:,} ({numbers.percent(count.affected_count / count.met, 1)})"
 
 
 def chance_of_so_few(struck: int, expected: float) -> float:

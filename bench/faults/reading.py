@@ -38,14 +38,14 @@ class Reading:
     _thread: threading.Thread | None = None
 
     @classmethod
-    def begun(cls, name: str, condition: str, read_all: ReadAll) -> Reading:
+    def begin(cls, name: str, condition: str, read_all: ReadAll) -> Reading:
         """Start reading."""
         reading = cls(ReadRecord(name=name, when=condition, asked_ns=time.monotonic_ns()), read_all)
         reading._thread = threading.Thread(target=reading._run, name=f"reader {name}", daemon=True)
         reading._thread.start()
         return reading
 
-    def blocked(self, seconds: float) -> bool:
+    def is_blocked(self, seconds: float) -> bool:
         """Tell whether nothing has come for so long since it was connected, or the reader has ended."""
         if self._over.is_set():
             return True

@@ -29,7 +29,7 @@ Schema = Mapping[str, Any]
 
 def page() -> str:
     """Return the page as Markdown: a section for the file, and for each mapping in it, by where it first occurs."""
-    schema = _inlined(document())
+    schema = _inline_definitions(document())
     paths = _paths(schema)
     sections = [(_ROOT, schema), *((path, schema["$defs"][name]) for name, path in paths.items())]
     return "\n".join(
@@ -37,7 +37,7 @@ def page() -> str:
     )
 
 
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+def _inline_definitions(schema: dict[str, Any]) -> dict[str, Any]:
     """Put a definition that is no mapping, such as a choice of names, where it is referred to."""
     plain = {
         f"#/$defs/{name}": {key: value for key, value in part.items() if key != "description"}
@@ -65,12 +65,12 @@ def _paths(schema: Schema) -> dict[str, str]:
         for key, value in part.get("properties", {}).items():
             for name in _references(value):
                 if name not in paths:
-                    paths[name] = _unused(f"{path}.{key}".lstrip("."), schema["$defs"][name], paths)
+                    paths[name] = _unique_path(f"{path}.{key}".lstrip("."), schema["$defs"][name], paths)
                     waiting.append((paths[name], schema["$defs"][name]))
     return paths
 
 
-def _unused(path: str, part: Schema, paths: Mapping[str, str]) -> str:
+def _unique_path(path: str, part: Schema, paths: Mapping[str, str]) -> str:
     """Return a path, with the first key that must be there where another mapping may stand in the same place."""
     return path if path not in paths.values() else f"{path} with {part['required'][0]}"
 
@@ -111,13 +111,13 @@ def _value(value: Schema, paths: Mapping[str, str]) -> str:
     """Say in words what may stand there; of one thing or a list of such, the thing once."""
     words = list(dict.fromkeys(_words(value, paths)))
     lists = [word for word in words if word.startswith("list of ")]
-    alternatives = _joined([word for word in words if word not in lists])
+    alternatives = _join_alternatives([word for word in words if word not in lists])
     if alternatives and lists:
         return f"{alternatives}, or a list"
     return alternatives or " or ".join(lists) or "anything"
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join_alternatives(words: Sequence[str]) -> str:
     """Put alternatives together; a whole number is a number, and all three plain types are any value."""
     shown = [word for word in words if word != _TYPES["integer"] or _TYPES["number"] not in words]
     if set(shown) >= _ANY_VALUE:

@@ -204,7 +204,7 @@ def _step(
         raise StepError(
             (number,), f"a step has one action, this has {len(actions)}: one of {', '.join(allowed)}"
         )
-    head = _checked(Head, document, (number,))
+    head = _validate(Head, document, (number,))
     name = head.name or f"{actions[0]} {number + 1}"
     if name in [step.name for step in earlier_steps]:
         raise StepError((number, "name"), f"an earlier step is called {name!r} too")
@@ -231,7 +231,7 @@ def _action(word: str, value: object, head: Head, path: KeyPath, earlier_steps: 
     if word == _REBALANCE:
         return _rebalance(value, path)
     if word == DRAIN:
-        return _checked(Drain, value if isinstance(value, Mapping) else {"node": value}, path)
+        return _validate(Drain, value if isinstance(value, Mapping) else {"node": value}, path)
     if word == "undo":
         return _undo(str(value), path, earlier_steps)
     return _strike(word, value, head, path, earlier_steps)
@@ -257,7 +257,7 @@ def _strike(word: str, value: object, head: Head, path: KeyPath, earlier_steps: 
     fault = _fault(kinds()[word], value, path)
     for target in fault.names():
         if (single := targets.earlier(target)) is not None:
-            _struck(single[1], path, earlier_steps)
+            _earlier_fault(single[1], path, earlier_steps)
     if head.heal == "never" and fault.must_heal:
         raise StepError((path[0], "heal"), f"{word} cannot stay for ever: give `end` or a time")
     if isinstance(head.heal, Heal):
@@ -279,14 +279,14 @@ def _check_always(head: Head, number: int | str) -> None:
 def _undo(value: str, path: KeyPath, earlier_steps: Sequence[Step]) -> Undo:
     single = targets.earlier(value)
     if single is None:
-        _struck(value, path, earlier_steps)
+        _earlier_fault(value, path, earlier_steps)
         return Undo(value, None)
-    if not _struck(single[1], path, earlier_steps).heals_singly:
+    if not _earlier_fault(single[1], path, earlier_steps).heals_singly:
         raise StepError(path, f"{single[1]!r} can only be undone for all of its nodes")
     return Undo(single[1], single[0])
 
 
-def _struck(name: str, path: KeyPath, earlier_steps: Sequence[Step]) -> Fault:
+def _earlier_fault(name: str, path: KeyPath, earlier_steps: Sequence[Step]) -> Fault:
     """Return the fault of an earlier step."""
     faults = {step.name: step.fault for step in earlier_steps if step.fault is not None}
     if name not in faults:
@@ -295,10 +295,10 @@ def _struck(name: str, path: KeyPath, earlier_steps: Sequence[Step]) -> Fault:
 
 
 def _fault(kind: type[Fault], action: object, path: KeyPath) -> Fault:
-    return _checked(kind, action if isinstance(action, Mapping) else {"target": action}, path)
+    return _validate(kind, action if isinstance(action, Mapping) else {"target": action}, path)
 
 
-def _checked(model: type[_Model], value: object, path: KeyPath) -> _Model:
+def _validate(model: type[_Model], value: object, path: KeyPath) -> _Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:

@@ -18,7 +18,7 @@ _PARTITION = re.compile(r"^(.+) of (\d+)$")
 _EARLIER = re.compile(r"^node ([1-9]\d*) of (.+)$")
 
 
-def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
+def allowed_targets(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
     """Return every target of a cluster.
 
     Its parts, `all <role>`, `any <role>`, `any <role> or <role>`, and its nodes by name.

@@ -93,7 +93,7 @@ class Timeline:
     @property
     def all_healed(self) -> bool:
         """Whether nothing that was struck is left as it is."""
-        return all(struck.healed for struck in self._struck)
+        return all(struck.is_healed for struck in self._struck)
 
     def take_progress(self, figures: Mapping[str, Any]) -> None:
         """Take the load's figures; the first ones start the clock, and with its window the load is over."""
@@ -194,7 +194,7 @@ class Timeline:
     def _repeat(self, step: Step) -> None:
         """Do a step again and again, until the load is over."""
         number = 0
-        while self._await(step.when, until_over=True) and not self._closed():
+        while self._await(step.when, until_over=True) and not self._is_window_over():
             number += 1
             self._do(replace(step, name=f"{step.name}, {number}"))
 
@@ -208,7 +208,7 @@ class Timeline:
             if (
                 self._given_up
                 or (self._over and self._lacks_acks(condition))
-                or (until_over and self._closed())
+                or (until_over and self._is_window_over())
             ):
                 return False
             if self._due(condition, begun_ns):
@@ -217,7 +217,7 @@ class Timeline:
                 return False
             time.sleep(_TURN_S)
 
-    def _closed(self) -> bool:
+    def _is_window_over(self) -> bool:
         """Whether the load's window is over, by the clock: its figures may tell so half a second later."""
         return self._over or (self._end_ns is not None and time.monotonic_ns() >= self._end_ns)
 
@@ -231,7 +231,7 @@ class Timeline:
         if condition.reader is not None and not (
             since_s >= condition.reader.blocked
             and self._reading
-            and self._reading.blocked(condition.reader.blocked)
+            and self._reading.is_blocked(condition.reader.blocked)
         ):
             return False
         return not condition.states or self._is_so(condition)
@@ -265,7 +265,7 @@ class Timeline:
             case Undo() as undo:
                 self._undo(step, undo)
             case Read():
-                self._reading = Reading.begun(step.name, str(step.when), self.site.read_all)
+                self._reading = Reading.begin(step.name, str(step.when), self.site.read_all)
                 self.records.append(self._reading.record)
             case AsGroup() as group:
                 self._come_as_group(step, group)
@@ -299,15 +299,15 @@ class Timeline:
             record.effect_ns = time.monotonic_ns()
 
     def _rebalance(self, step: Step, bytes_per_s: float | None) -> None:
-        record = self._moving(step, "rebalance")
+        record = self._add_move_record(step, "rebalance")
         record.evidence = self.site.rebalance(bytes_per_s)
         record.effect_ns = time.monotonic_ns()
 
     def _drain(self, step: Step, node: str, bytes_per_s: float | None) -> None:
-        record = self._moving(step, "drain", node)
+        record = self._add_move_record(step, "drain", node)
         record.effect_ns, record.evidence = self.site.drain(node, bytes_per_s)
 
-    def _moving(self, step: Step, kind: Literal["drain", "rebalance"], *nodes: str) -> MoveRecord:
+    def _add_move_record(self, step: Step, kind: Literal["drain", "rebalance"], *nodes: str) -> MoveRecord:
         record = MoveRecord(
             name=step.name,
             kind=kind,
@@ -378,7 +378,7 @@ class Timeline:
 
     def _struck_now(self) -> list[str]:
         """Name the nodes on which a fault is in force."""
-        return [node.name for struck in self._struck for node in struck.left]
+        return [node.name for struck in self._struck for node in struck.unhealed_nodes]
 
     def _earlier(self, name: str) -> ActiveFault:
         return next(struck for struck in self._struck if struck.step.name == name)

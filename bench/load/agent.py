@@ -189,10 +189,10 @@ def _serve_cluster_start(runner: _Runner, notify: Callable[[str], None]) -> None
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-agent-")))
         for role, module in _MODULES.items():
-            connection = stack.enter_context(_connected(runner))
+            connection = stack.enter_context(_connect(runner))
             introduce(Wire(connection), runner.token, {"role": role, **about})
             stack.enter_context(_load_process(module, connection, folder))
-        control = stack.enter_context(_connected(runner))
+        control = stack.enter_context(_connect(runner))
         wire = Wire(control)
         machine = {"clock": clock_name(), "host": socket.gethostname()}
         introduce(wire, runner.token, {"role": CONTROL, **about, **machine})
@@ -201,7 +201,7 @@ def _serve_cluster_start(runner: _Runner, notify: Callable[[str], None]) -> None
 
 
 @contextmanager
-def _connected(runner: _Runner) -> Iterator[socket.socket]:
+def _connect(runner: _Runner) -> Iterator[socket.socket]:
     """Connect, and retry while the runner does not listen yet."""
     while True:
         try:

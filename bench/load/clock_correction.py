@@ -46,9 +46,9 @@ def correct(trial: Path, sources: Sequence[LogSource]) -> int:
             table = pq.read_table(file)
             if stage == "sends":
                 for name in _SEND_TIMES:
-                    table = _converted(table, name, source.clock)
+                    table = _convert_times(table, name, source.clock)
             else:
-                table = _by_producer(_converted(table, "received_ns", source.clock), sources)
+                table = _by_producer(_convert_times(table, "received_ns", source.clock), sources)
             _replace(file, table, trial / stage)
         for source in sources:
             if source.folder:
@@ -68,14 +68,14 @@ def _files(stage: Path, sources: Sequence[LogSource]) -> list[tuple[Path, LogSou
 def _replace(file: Path, table: pa.Table, folder: Path) -> None:
     """Write a corrected table where readers look for it; the name of another machine's file has that of its folder."""
     name = file.name if file.parent == folder else f"{file.parent.name.strip('.')}-{file.name}"
-    with durable_files.replacing(folder / name) as hidden:
+    with durable_files.replace_file(folder / name) as hidden:
         with open_file(hidden, table.schema) as writer:
             writer.write_table(table)
         if file.parent != folder:
             file.unlink()
 
 
-def _converted(table: pa.Table, name: str, clock: RemoteClock | None) -> pa.Table:
+def _convert_times(table: pa.Table, name: str, clock: RemoteClock | None) -> pa.Table:
     if clock is None:
         return table
     column = table[name]

@@ -71,7 +71,7 @@ class RemoteClock:
         """
         exchanges = self._exchanges()
         uneven_ns = [
-            abs(middle.offset_ns - _interpolated(earlier_exchange, later_exchange, middle.other_ns))
+            abs(middle.offset_ns - _interpolate_offset(earlier_exchange, later_exchange, middle.other_ns))
             for earlier_exchange, middle, later_exchange in zip(
                 exchanges, exchanges[1:], exchanges[2:], strict=False
             )
@@ -101,7 +101,7 @@ class RemoteClock:
         return self._shortest
 
 
-def _interpolated(earlier_exchange: Exchange, later_exchange: Exchange, other_ns: int) -> float:
+def _interpolate_offset(earlier_exchange: Exchange, later_exchange: Exchange, other_ns: int) -> float:
     share = (other_ns - earlier_exchange.other_ns) / max(
         1, later_exchange.other_ns - earlier_exchange.other_ns
     )

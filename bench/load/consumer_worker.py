@@ -48,7 +48,7 @@ class ConsumerProcess:
     def answer(self, line: bytes) -> None:
         """Do what one line asks."""
         try:
-            self._answers.done(self._do(line))
+            self._answers.result(self._do(line))
         except Exception as error:  # noqa: BLE001 - the runner gets it
             self._answers.error(error)
 

@@ -112,7 +112,7 @@ class Consumers:
         for number in range(command.first, command.first + command.consumers):
             recorder = ReceiveRecorder(command.folder, "live", number, run_hash(command.run), command.trial)
             work_s = membership.work_s(command.group)
-            self._consumers.append(LiveConsumer(_connected(system, command), recorder, number, work_s))
+            self._consumers.append(LiveConsumer(_connect_consumer(system, command), recorder, number, work_s))
 
     def finish(self, command: Finish, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """See commands.Finish."""
@@ -151,7 +151,7 @@ class Consumers:
         return {"received": sum(recorder.received for recorder in recorders), "distinct": least}
 
 
-def _connected(system: System, command: Subscribe) -> Consumer:
+def _connect_consumer(system: System, command: Subscribe) -> Consumer:
     arguments = command.endpoint, command.topic, command.consumer
     if command.group:
         return system.member(*arguments, str(command.group[membership.TYPE]))

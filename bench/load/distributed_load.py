@@ -190,7 +190,7 @@ class DistributedProducers(_ProcessGroup):
         answers = call.send_commands(shares, commands, shifts_ns)
         for answer, shift_ns in zip(answers, shifts_ns, strict=True):
             for name in {"window", "slice"} & answer.keys():
-                answer[name] = _shifted(answer[name], shift_ns)
+                answer[name] = _shift_times(answer[name], shift_ns)
         return answers
 
     def _close(self, call: _Call, trial: int) -> Answer:
@@ -274,7 +274,7 @@ class _Call:
 
             def listen(answer: Answer) -> None:
                 with lock:
-                    progress[number] = _shifted(answer, shifts_ns[number] if shifts_ns else 0)
+                    progress[number] = _shift_times(answer, shifts_ns[number] if shifts_ns else 0)
                     self.on_progress(_merged_progress([*progress.values()]))
 
             def check() -> None:
@@ -296,7 +296,7 @@ class _Call:
         return [future.result() for future in calls]
 
 
-def _shifted(times: Mapping[str, Any], shift_ns: int) -> Answer:
+def _shift_times(times: Mapping[str, Any], shift_ns: int) -> Answer:
     """Return an answer with its times converted to the runner's clock."""
     return {
         name: value - shift_ns if name in _TIMES and value is not None else value

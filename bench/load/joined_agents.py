@@ -112,20 +112,20 @@ class Agent:
             self.control.write(question)
             return self.control.read()
         except (OSError, LoadError) as error:
-            raise self._lost(error) from error
+            raise self._no_answer_error(error) from error
 
     def _content(self, answer: dict[str, Any]) -> bytes:
         try:
             return self.control.content(answer)
         except (OSError, LoadError) as error:
-            raise self._lost(error) from error
+            raise self._no_answer_error(error) from error
 
-    def _lost(self, error: Exception) -> LoadError:
+    def _no_answer_error(self, error: Exception) -> LoadError:
         return LoadError(f"The agent on {self.host} does not answer: {error}")
 
 
 @contextmanager
-def joined(invitation: Invitation) -> Iterator[list[Agent]]:
+def gather_agents(invitation: Invitation) -> Iterator[list[Agent]]:
     """Wait until all agents have joined, and measure their clocks until the block ends. Raises MissingAgentsError."""
     over = threading.Event()
     with ExitStack() as stack:

@@ -68,11 +68,11 @@ class CommandChannel:
         """Name the process in messages."""
         raise NotImplementedError
 
-    def died(self) -> LoadError:
+    def exit_error(self) -> LoadError:
         """Return the error for a process that closed its end."""
         return LoadError(f"{self.describe()} ended.")
 
-    def silent(self, deadline_s: float) -> LoadError:
+    def timeout_error(self, deadline_s: float) -> LoadError:
         """Return the error for a process that says nothing."""
         return LoadError(f"{self.describe()} said nothing for {deadline_s:g} s.")
 
@@ -109,14 +109,14 @@ class CommandChannel:
             while line:
                 line = line[os.write(self._to, line) :]
         except OSError as error:
-            raise self.died() from error
+            raise self.exit_error() from error
 
     def _next_answer(self, deadline_s: float, alive: Check) -> dict[str, Any]:
         deadline = time.monotonic() + deadline_s
         while (line := self._next_line()) is None:
             alive()
             if time.monotonic() > deadline:
-                raise self.silent(deadline_s)
+                raise self.timeout_error(deadline_s)
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError as error:
@@ -129,9 +129,9 @@ class CommandChannel:
             try:
                 read = os.read(self._from, _READ_BYTES)
             except OSError as error:
-                raise self.died() from error
+                raise self.exit_error() from error
             if not read:
-                raise self.died()
+                raise self.exit_error()
             self._unread += read
         line, newline, unread = self._unread.partition(b"\n")
         if not newline:
@@ -190,13 +190,13 @@ class WorkerProcess(CommandChannel):
             self._process.wait()
         self._stdout().close()
 
-    def silent(self, deadline_s: float) -> LoadError:
+    def timeout_error(self, deadline_s: float) -> LoadError:
         """See CommandChannel. Have it write where each of its threads is to its log, and tell that log's end."""
         self._process.send_signal(STACK_SIGNAL)
         time.sleep(_WHERE_S)
         return LoadError(f"{self.describe()} said nothing for {deadline_s:g} s. {self._end_of_log()}")
 
-    def died(self) -> LoadError:
+    def exit_error(self) -> LoadError:
         """See CommandChannel."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_S)

@@ -214,13 +214,13 @@ class TrialLoad:
 
         A process that reads the command after `begin_ns` is late for its first sends, and these are late in its log.
         """
-        if load.pacing.closed and load.most_per_s:
+        if load.pacing.is_closed_loop and load.most_per_s:
             span.stagger_ns = round(NANOS / load.most_per_s)
             span.interval_ns = load.producers * span.stagger_ns
-        if not load.pacing.closed:
+        if not load.pacing.is_closed_loop:
             span.schedule = Schedule(load.pacing, load.producers, load.warm_up_s)
         self._span, self._vitals = span, Vitals(span)
-        self._sent_before = self._sent()
+        self._sent_before = self._sent_count()
         for sender, spans in zip(self._senders, self._spans, strict=True):
             sender.finished = False
             spans.put(span)
@@ -261,7 +261,7 @@ class TrialLoad:
         """Return what commands.Close promises."""
         acked, failed, unknown = (self._recorder.counts[outcome] for outcome in Outcome)
         return {
-            "sent": self._sent(),
+            "sent": self._sent_count(),
             "acked": acked,
             "failed": failed,
             "unknown": unknown,
@@ -310,7 +310,7 @@ class TrialLoad:
     def _latest_end_ns(self) -> int:
         return max(sender.last_end_ns for sender in self._senders)
 
-    def _sent(self) -> int:
+    def _sent_count(self) -> int:
         return sum(sender.sent for sender in self._senders)
 
     def _window_end_ns(self) -> int:
@@ -323,7 +323,7 @@ class TrialLoad:
         span = self._span
         if span.schedule is None:
             return 0
-        sent = self._sent() - self._sent_before
+        sent = self._sent_count() - self._sent_before
         own_producers = range(self._command.first, self._command.first + self._command.producers)
         if span.end_ns == NO_LIMIT:
             due = span.schedule.due_before(span.start_ns - span.zero_ns, own_producers) + span.messages

@@ -78,9 +78,9 @@ class Slot:
         self._sender = sender
         self.open = False
         self.sequence = self.due_ns = self.sent_ns = NOT_GIVEN
-        self.done = self._done  # bound once, not once a message
+        self.done = self._take_result  # bound once, not once a message
 
-    def _done(self, done: SendResult) -> None:
+    def _take_result(self, done: SendResult) -> None:
         """Take the client's word, in the sender's thread: this moment is the send's `done_ns`."""
         now_ns = monotonic_ns()
         sender = self._sender

@@ -34,7 +34,7 @@ class Answers:
         """Tell how far a command is."""
         self._write({"progress": progress})
 
-    def done(self, summary: dict[str, Any]) -> None:
+    def result(self, summary: dict[str, Any]) -> None:
         """Tell that a command is done, and what came of it."""
         self._write({"done": summary})
 

@@ -64,7 +64,7 @@ def _read(lines: Any) -> None:  # noqa: ANN401 - gevent has no types
 
 def _answer(environment: LoadEnvironment, loads: producing.OpenLoads, answers: Answers, line: bytes) -> None:
     try:
-        answers.done(_do(environment, loads, answers, from_line(line)))
+        answers.result(_do(environment, loads, answers, from_line(line)))
     except Exception as error:  # noqa: BLE001 - the runner gets it
         answers.error(error)
 

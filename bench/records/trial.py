@@ -272,7 +272,7 @@ class TrialRecord(Record):
 
     @field_validator("slices")
     @classmethod
-    def _numbered(cls, slices: list[SliceRecord] | None) -> list[SliceRecord] | None:
+    def _check_slice_numbers(cls, slices: list[SliceRecord] | None) -> list[SliceRecord] | None:
         if [span.slice for span in slices or ()] != list(range(len(slices or ()))):
             raise ValueError("slices must be numbered 0, 1, 2 … in the order run")
         return slices
@@ -283,7 +283,7 @@ class TrialRecord(Record):
         return len(self.slices or (None,)) + len(self.holds or ())
 
     @property
-    def sliced(self) -> bool:
+    def has_slices(self) -> bool:
         """Whether the trial was measured in slices, and not in one contiguous window."""
         return self.slices is not None
 
@@ -312,7 +312,7 @@ class TrialRecord(Record):
         return (self.effective or {}).get("producer") or {}
 
     @property
-    def grouped(self) -> bool:
+    def has_consumer_group(self) -> bool:
         """Whether its live consumers were members of one group, which shared its messages."""
         return bool(self.case.configuration.get("consumer_group"))
 
@@ -322,7 +322,7 @@ class TrialRecord(Record):
         return isinstance(self.load.pacing, list)
 
     @property
-    def broken(self) -> bool:
+    def is_fault_trial(self) -> bool:
         """Whether more was done to it than to put it under standing conditions (docs/method/faults.md)."""
         return not all(self._stands(step) for step in self.faults)
 
@@ -390,6 +390,6 @@ class TrialRecord(Record):
         return max((len(layout.segments) for layout in layouts if layout.segments is not None), default=None)
 
     @property
-    def verified(self) -> bool:
+    def is_verified(self) -> bool:
         """Whether the full read reached the end, so that what was not read is not there."""
         return self.verify is not None and self.verify.complete

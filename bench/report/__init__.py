@@ -32,7 +32,10 @@ def write_report(run: Path, *, trial_pages: bool = False) -> tuple[Path, Path]:
         shutil.rmtree(run / PAGES, ignore_errors=True)
     page = html.render(run)
     on_screen, on_paper = run / "report.html", run / "report.pdf"
-    with durable_files.replacing(on_screen) as new_screen, durable_files.replacing(on_paper) as new_paper:
+    with (
+        durable_files.replace_file(on_screen) as new_screen,
+        durable_files.replace_file(on_paper) as new_paper,
+    ):
         new_screen.write_text(page, encoding="utf-8")
         pdf.write(page, new_paper)
     return on_screen, on_paper

@@ -44,7 +44,7 @@ def name(labels: Labels, part: sweep.Part, cases: Collection[str]) -> str:
     return (", or " if any("," in case_name for case_name in names) else " or ").join(names)
 
 
-def grouped(items: Sequence[T], same: Callable[[T, T], bool]) -> list[list[T]]:
+def group_items(items: Sequence[T], same: Callable[[T, T], bool]) -> list[list[T]]:
     """Put each item to the first group whose first item it is the same as."""
     groups: list[list[T]] = []
     for item in items:

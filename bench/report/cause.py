@@ -15,7 +15,7 @@ class Cause:
     system: str = ""
 
     @property
-    def advised(self) -> str:
+    def advice(self) -> str:
         """What prevents it, with the system that it is of."""
         return f"{self.system}: {self.prevention}" if self.system else self.prevention
 

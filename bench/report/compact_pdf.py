@@ -191,7 +191,7 @@ def _scope_headers(pdf: pydyf.PDF) -> None:
 
 def _short(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Shorten numbers, place letters by their distance, and drop operations without effect."""
-    rounded = [_rounded(line) for line in lines]
+    rounded = [_round_numbers(line) for line in lines]
     state: dict[bytes, bytes] = {}
     for current, following in zip(rounded, [*rounded[1:], b""], strict=True):
         line = current
@@ -232,7 +232,7 @@ def _rectangle(border: re.Match[bytes]) -> bytes:
     return b"/Artifact\nBMC\nq\n%s\n%s re\nf\nQ\nEMC" % (border["colour"], b" ".join(sides))
 
 
-def _rounded(line: bytes) -> bytes:
+def _round_numbers(line: bytes) -> bytes:
     decimals = _DECIMALS.get(line.rpartition(b" ")[2], 2)
     return _LONG.sub(lambda number: _text(float(number[0]), decimals), line)
 
@@ -259,16 +259,16 @@ def _remove(pdf: pydyf.PDF, unused: set[int]) -> None:
     items = [item for item in pdf.objects if item.number not in unused]
     numbers = {item.number: number for number, item in enumerate(items)}
 
-    def renumbered(text: bytes) -> TextObject:
+    def renumber(text: bytes) -> TextObject:
         return TextObject(_REFERENCE.sub(lambda reference: b"%d 0 R" % numbers[int(reference[1])], text))
 
     def value(extra: object) -> TextObject:
-        return renumbered(pydyf.Array([extra]).data[1:-1])
+        return renumber(pydyf.Array([extra]).data[1:-1])
 
     for place, item in enumerate(items):
         if isinstance(item, pydyf.Stream):
             item.extra = {key: value(extra) for key, extra in item.extra.items()}
         elif place:
-            items[place] = renumbered(item.data)
+            items[place] = renumber(item.data)
         item.number = items[place].number = place
     pdf.objects[:] = items

@@ -100,7 +100,7 @@ def _with_values(table: pa.Table, name: str) -> pa.Table:
 
     A figure's column that stays has its ends beside it, also where there is no interval.
     """
-    needed = TABLES[name].required
+    needed = TABLES[name].required_columns
     columns = {
         column
         for column in table.column_names
@@ -115,10 +115,10 @@ def _parquet(table: pa.Table) -> bytes:
     bare_table = table.replace_schema_metadata(None)
     integers = [column.name for column in bare_table.schema if pa.types.is_integer(column.type)]
     encodings: tuple[dict[str, str], ...] = ({}, dict.fromkeys(integers, "DELTA_BINARY_PACKED"))
-    return min((_encoded(bare_table, encoding) for encoding in encodings), key=len)
+    return min((_encode(bare_table, encoding) for encoding in encodings), key=len)
 
 
-def _encoded(table: pa.Table, encoding: Mapping[str, str]) -> bytes:
+def _encode(table: pa.Table, encoding: Mapping[str, str]) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -137,53 +137,55 @@ def _percentiles(run_results: Results) -> pd.DataFrame:
     """Return the points of the curves."""
     table = run_results.percentiles
     points = table[curves.is_drawn(table["quantile"]) & table["trial"].isin(run_results.valid["trial"])]
-    return points.assign(value_ns=_rounded(points["value_ns"], _CURVE_DIGITS))
+    return points.assign(value_ns=_round_values(points["value_ns"], _CURVE_DIGITS))
 
 
 def _timeline(run_results: Results) -> pd.DataFrame:
-    return run_results.timeline.loc[:, list(TABLES["timeline"].required)]
+    return run_results.timeline.loc[:, list(TABLES["timeline"].required_columns)]
 
 
 def _slices(run_results: Results) -> pd.DataFrame:
     names = ("throughput_msgs_per_s", "service_p50_ns", "service_p99_ns", "response_p99_ns")
     start_ns = run_results.slices["start_ns"] // _MS * _MS
     return run_results.slices.assign(
-        start_ns=start_ns, **{name: _rounded(run_results.slices[name]) for name in names}
+        start_ns=start_ns, **{name: _round_values(run_results.slices[name]) for name in names}
     )
 
 
 def _telemetry(run_results: Results) -> pd.DataFrame:
     """Return what the figures of servers, machine and bytes on disk show, in at most _STEPS steps of time."""
     drawn_samples = [
-        column.samples for part in sweep.parts(run_results) for column in resources.drawn(run_results, part)
+        column.samples
+        for part in sweep.parts(run_results)
+        for column in resources.trial_columns(run_results, part)
     ]
     samples = [table[table["metric"].isin(resources.METRICS)] for table in drawn_samples]
-    samples += _stored(run_results)
+    samples += _disk_samples(run_results)
     if not samples:
         return run_results.telemetry.head(0)
-    reduced: pd.DataFrame = pd.concat(map(_stepped, samples), ignore_index=True)
+    reduced: pd.DataFrame = pd.concat(map(_step_means, samples), ignore_index=True)
     return reduced
 
 
-def _stored(run_results: Results) -> list[pd.DataFrame]:
+def _disk_samples(run_results: Results) -> list[pd.DataFrame]:
     """Return what the figure of bytes on disk shows, by trial."""
     shown = [disk_usage.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
     table = run_results.telemetry[run_results.telemetry["metric"] == disk_usage.METRIC]
     return [trial_samples for trial in shown if not (trial_samples := table[table["trial"] == trial]).empty]
 
 
-def _stepped(samples: pd.DataFrame) -> pd.DataFrame:
+def _step_means(samples: pd.DataFrame) -> pd.DataFrame:
     """Return the samples of one trial as means over steps of whole seconds."""
     seconds = samples["at_ns"] // NANOS
     step = max(1, -(-int(seconds.max() + 1) // _STEPS)) if len(samples) else 1
     stepped = samples.assign(at_ns=seconds // step * step * NANOS)
     keys = ["trial", "at_ns", "node", "role", "metric"]
     means = stepped.groupby(keys, as_index=False, sort=True)["value"].mean()
-    reduced: pd.DataFrame = means.assign(value=_rounded(means["value"]).astype("float32"))
+    reduced: pd.DataFrame = means.assign(value=_round_values(means["value"]).astype("float32"))
     return reduced
 
 
-def _rounded(values: pd.Series[Any], digits: int = _DIGITS) -> pd.Series[Any]:
+def _round_values(values: pd.Series[Any], digits: int = _DIGITS) -> pd.Series[Any]:
     """Return numbers with so many significant digits, in their own type; infinite and missing values stay."""
     floats = pd.to_numeric(values).astype("float64")
     nonzero = np.isfinite(floats) & (floats != 0)

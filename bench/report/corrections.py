@@ -75,12 +75,14 @@ def corrections(manifest: Json, *, broken: bool, file: Path = FILE) -> RunCorrec
     """Return the corrections of a run. Raises ReportError where the file is wrong, with line and key."""
     return RunCorrections(
         sorted(
-            _concerning(manifest, file, broken=broken), key=lambda correction: correction.date, reverse=True
+            _matching_corrections(manifest, file, broken=broken),
+            key=lambda correction: correction.date,
+            reverse=True,
         )
     )
 
 
-def _concerning(manifest: Json, file: Path, *, broken: bool) -> Iterator[Correction]:
+def _matching_corrections(manifest: Json, file: Path, *, broken: bool) -> Iterator[Correction]:
     for correction in yaml_document.read(file, Corrections).corrections:
         if correction.concerns(manifest, broken=broken):
             yield correction

@@ -40,7 +40,7 @@ def crossing(first_trials: pd.DataFrame, second_trials: pd.DataFrame) -> Crossin
     little beyond their ends. There is none below three rounds, or where more than a few of the resampled lines do
     not cross.
     """
-    middle = _crossed(_medians(first_trials), _medians(second_trials))
+    middle = _first_crossing(_medians(first_trials), _medians(second_trials))
     if middle is None:
         return None
     rounds = sorted({*first_trials["round"]} & {*second_trials["round"]})
@@ -51,8 +51,8 @@ def crossing(first_trials: pd.DataFrame, second_trials: pd.DataFrame) -> Crossin
     crossings: list[float] = []
     for _ in range(_RESAMPLES):
         round_indices = draw.integers(0, len(rounds), len(rounds))
-        place = _crossed(
-            _extended(_resampled(first, round_indices)), _extended(_resampled(second, round_indices))
+        place = _first_crossing(
+            _extend(_resample(first, round_indices)), _extend(_resample(second, round_indices))
         )
         if place is not None:
             crossings.append(place[0])
@@ -76,7 +76,7 @@ def _cells(trials: pd.DataFrame, rounds: Sequence[int]) -> _Cells:
     return cells
 
 
-def _resampled(cells: _Cells, round_indices: npt.NDArray[np.int64]) -> Line:
+def _resample(cells: _Cells, round_indices: npt.NDArray[np.int64]) -> Line:
     """Return the median line of some rounds, each as often as it was chosen."""
     drawn = cells[round_indices]
     measured_points = ~np.isnan(drawn).all(axis=0).any(axis=-1)
@@ -90,7 +90,7 @@ def _line(points: pd.DataFrame) -> Line:
     return ordered
 
 
-def _extended(line: Line) -> Line:
+def _extend(line: Line) -> Line:
     """Go on straight at both ends, on logarithmic axes."""
     if len(line) < 2:
         return line
@@ -106,7 +106,7 @@ def _extended(line: Line) -> Line:
     return longer
 
 
-def _crossed(first_line: Line, second_line: Line) -> tuple[float, float] | None:
+def _first_crossing(first_line: Line, second_line: Line) -> tuple[float, float] | None:
     """Return x and y of the first crossing of two lines where both are known."""
     if min(len(first_line), len(second_line)) < 2:
         return None

@@ -91,7 +91,7 @@ class ExpectationFigure:
                 values_by_case.setdefault(str(cases[trial]), []).append(float(value))
         return values_by_case
 
-    def measured(self, results: Results) -> bool:
+    def is_measured(self, results: Results) -> bool:
         """Whether the run has this figure at all."""
         return self.name in self._table(results)
 
@@ -116,10 +116,10 @@ def expectation_figures(results: Results, system: str | None = None) -> list[Exp
         if system in {None, str(entry.get("system"))}
     ]
     figures = dict.fromkeys(figure for entry in of_system for figure in _of(entry))
-    return [figure for figure in figures if figure.measured(results)]
+    return [figure for figure in figures if figure.is_measured(results)]
 
 
-def leading(results: Results) -> list[ExpectationFigure]:
+def leading_figures(results: Results) -> list[ExpectationFigure]:
     """Return the figures where the first expectation speaks of one: what the scenario asks for, and its first page."""
     figures = expectation_figures(results)
     first, *_ = results.manifest.get("expectations") or [{}]

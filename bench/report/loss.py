@@ -52,7 +52,7 @@ class Loss:
         return max(self.counts)
 
     @property
-    def losing(self) -> tuple[int, ...]:
+    def losing_counts(self) -> tuple[int, ...]:
         """The counts of the trials that lost any."""
         return tuple(count for count in self.counts if count)
 

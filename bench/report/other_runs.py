@@ -80,7 +80,7 @@ def changes(manifest: Json) -> str:
     return ", ".join(override for override in overrides if not override.startswith("repeats="))
 
 
-def unbroken(out: Path) -> Iterator[Path]:
+def fault_free_runs(out: Path) -> Iterator[Path]:
     """Give every run in which nothing broke: these show what the others found."""
     for run in _runs(out):
         with suppress(ReportError):
@@ -88,7 +88,7 @@ def unbroken(out: Path) -> Iterator[Path]:
                 yield run.path
 
 
-def broken(out: Path) -> Iterator[OtherRun]:
+def fault_runs(out: Path) -> Iterator[OtherRun]:
     """Give the latest run of each scenario in which something broke, by the scenarios' names."""
     yield from _latest(out, broken=True)
 
@@ -105,10 +105,10 @@ def _latest(out: Path, *, broken: bool) -> Iterator[OtherRun]:
         with suppress(ReportError):
             if results.breaks(results.summary(run.path)) == broken:
                 cases, records = results.table(run.path, "cases"), results.trial_records(run.path)
-                yield OtherRun(*run, cases, _measured(run.path), records)
+                yield OtherRun(*run, cases, _read_trials(run.path), records)
 
 
-def _measured(run: Path) -> pd.DataFrame | None:
+def _read_trials(run: Path) -> pd.DataFrame | None:
     try:
         return results.table(run, "trials")
     except OutdatedError:

@@ -52,7 +52,7 @@ class Outage:
         """How many trials the times are of."""
         return len(self.times_ns) // self.times_each
 
-    def joined(self, other_outage: Outage) -> Outage:
+    def merge(self, other_outage: Outage) -> Outage:
         """Return the times of both, of the same trials and strikes."""
         longest = max((self, other_outage), key=lambda outage: outage.aside_ns or 0.0)
         return replace(
@@ -118,7 +118,7 @@ def reads(results: Results, trials: pd.DataFrame) -> Outage | None:
     return _outage(results, trials, trial_outages)
 
 
-def undisturbed(valid: pd.DataFrame) -> pd.DataFrame:
+def undisturbed_trials(valid: pd.DataFrame) -> pd.DataFrame:
     """Return the valid trials that other work on the machine did not disturb; all where it disturbed each."""
     quiet = valid[~(pd.to_numeric(valid["other_cpu"]) >= OTHER_WORK_CORES)]
     return valid if quiet.empty else quiet
@@ -173,7 +173,7 @@ def _outage(
     results: Results, trials: pd.DataFrame, trial_outages: Mapping[int, _TrialOutage]
 ) -> Outage | None:
     valid = trials[trials["verdict"] == "valid"]
-    counted = [number for number in map(int, undisturbed(valid)["trial"]) if number in trial_outages]
+    counted = [number for number in map(int, undisturbed_trials(valid)["trial"]) if number in trial_outages]
     if not counted:
         return None
     shown = [trial_outages[number] for number in counted]

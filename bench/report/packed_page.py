@@ -34,14 +34,14 @@ _TITLE = re.compile(r"<title>[^<]*</title>")
 _PACKED = re.compile(r'id="page">([^<]*)<')
 
 
-def packed(page: str) -> str:
+def pack(page: str) -> str:
     """Return a page that shows `page` once it is opened; a browser needs JavaScript for it."""
     title = _TITLE.search(page)
     text = base64.b64encode(gzip.compress(page.encode("utf-8"), mtime=0)).decode("ascii")
     return _PAGE.format(title=title[0] if title else "", packed=text)
 
 
-def unpacked(page: str) -> str:
+def unpack(page: str) -> str:
     """Return the page that was packed; a page that is not packed is returned unchanged."""
     content = _PACKED.search(page)
     return gzip.decompress(base64.b64decode(content[1])).decode("utf-8") if content else page

@@ -46,13 +46,13 @@ class Labels:
         Give only settings whose values differ between the cases of the system. A setting without effect beside the
         others (min.insync.replicas with acks=1) is left out.
         """
-        return self._joined(system, {name: settings[name] for name in _effective(system, settings)})
+        return self._join_values(system, {name: settings[name] for name in _effective(system, settings)})
 
     def distinct(self, system: str, cases: Sequence[Mapping[str, str]]) -> list[str]:
         """Name several configurations of a system; where two labels are the same, settings without effect are named."""
         labels = [self.label(system, settings) for settings in cases]
         return [
-            self._joined(system, settings) if labels.count(label) > 1 else label
+            self._join_values(system, settings) if labels.count(label) > 1 else label
             for label, settings in zip(labels, cases, strict=True)
         ]
 
@@ -61,7 +61,7 @@ class Labels:
         words = self.scenario_words.get(setting, {})
         return words[value] if value in words else _default_words(system, setting, value)
 
-    def _joined(self, system: str, settings: Mapping[str, str]) -> str:
+    def _join_values(self, system: str, settings: Mapping[str, str]) -> str:
         words = (self.value(system, name, value) for name, value in settings.items())
         return ", ".join(filter(None, words)) or system_title(system)
 
@@ -86,14 +86,14 @@ class DeclaredComparison:
     at: Mapping[str, str] = field(default_factory=dict)
     advice: Mapping[str, str] = field(default_factory=dict)
 
-    def promised(self, survives: Iterable[str | None]) -> bool:
+    def is_promised(self, survives: Iterable[str | None]) -> bool:
         """Whether two configurations with the same guarantee have this one.
 
         `survives` are both systems' words for it (Guarantee.survives): Kafka loses a node where Pulsar loses a bookie.
         """
         return bool(self.guarantee) and self.guarantee in survives
 
-    def advised(self, outcome: str) -> tuple[str, ...]:
+    def advice_for(self, outcome: str) -> tuple[str, ...]:
         """Return what to do about an outcome; nothing where nothing is declared for it."""
         return (self.advice[outcome],) if self.advice.get(outcome) else ()
 
@@ -114,7 +114,7 @@ class DeclaredCause:
     prevention: str
     source: str
 
-    def explained(self, trials: pd.DataFrame) -> pd.DataFrame:
+    def explained_trials(self, trials: pd.DataFrame) -> pd.DataFrame:
         """Return the valid trials of the cases that it explains; `trials` as in results/trials."""
         explained_trials = trials[(trials["verdict"] == "valid") & (trials["system"] == self.system)]
         for name, values in self.setting_values.items():
@@ -125,7 +125,7 @@ class DeclaredCause:
 
     def agrees(self, trials: pd.DataFrame) -> bool:
         """Whether there are valid trials of these cases, and the metric of each is known and within the bounds."""
-        explained_trials = self.explained(trials)
+        explained_trials = self.explained_trials(trials)
         if explained_trials.empty or self.metric not in explained_trials:
             return False
         return all(self._within(value) for value in explained_trials[self.metric])

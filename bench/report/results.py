@@ -67,19 +67,19 @@ class Results:
     trial_records: Mapping[int, TrialRecord]
 
     @property
-    def broken(self) -> bool:
+    def is_fault_run(self) -> bool:
         """Whether something broke in it on purpose."""
         return breaks(self.summary)
 
     @property
     def retention(self) -> bool:
         """Whether its steps only waited and read after the load: what is gone servers deleted as they were told."""
-        return waited(self.trial_records.values())
+        return has_only_waits(self.trial_records.values())
 
     @property
-    def struck(self) -> bool:
+    def has_faults(self) -> bool:
         """Whether faults struck in it: its steps did more than wait and read."""
-        return self.broken and not self.retention
+        return self.is_fault_run and not self.retention
 
     @property
     def service_level(self) -> ServiceLevel:
@@ -100,7 +100,7 @@ class Results:
         return "mean" if self.over_rounds else "median"
 
     @property
-    def sliced(self) -> bool:
+    def has_slices(self) -> bool:
         """Whether any trial was measured in slices, which alternate with those of the other cases."""
         return len(self.slices) > 0
 
@@ -174,7 +174,7 @@ def table(run: Path, name: str) -> pd.DataFrame:
     """
     path = _table_path(run, name)
     stored_table = _readable(path, pd.read_parquet)
-    missing = [column for column in TABLES[name].required if column not in stored_table.columns]
+    missing = [column for column in TABLES[name].required_columns if column not in stored_table.columns]
     if missing and stored_table.empty and TABLES[name].added_later:
         return stored_table.reindex(columns=[*stored_table.columns, *missing])
     if missing:
@@ -193,7 +193,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _read_table(run: Path, name: str) -> pd.DataFrame:
     """Read one table of a run; one without rows where older results lack it."""
     if TABLES[name].added_later and not _table_path(run, name).exists():
-        return pd.DataFrame(columns=list(TABLES[name].required))
+        return pd.DataFrame(columns=list(TABLES[name].required_columns))
     return table(run, name)
 
 
@@ -224,7 +224,7 @@ def never_run(plan: Json, present_numbers: Iterable[int]) -> int:
     return len({int(trial["trial"]) for trial in plan.get("trials", ())}.difference(present_numbers))
 
 
-def waited(trials: Iterable[TrialRecord]) -> bool:
+def has_only_waits(trials: Iterable[TrialRecord]) -> bool:
     """Whether the steps of these trials only waited and read, also after the load."""
     steps = [trial.case.configuration.get("faults") or () for trial in trials]
     return bool(steps) and all(map(only_waits, steps))
@@ -245,10 +245,10 @@ def _list(path: Path) -> list[Json]:
 def content(path: Path) -> object:
     """Read JSON, or the compressed file that a published run has instead. Raises ReportError where it has neither."""
     compressed = path.with_name(f"{path.name}{PACKED}")
-    return _readable(path, lambda file: json.loads(_unpacked(compressed if compressed.is_file() else file)))
+    return _readable(path, lambda file: json.loads(_read_text(compressed if compressed.is_file() else file)))
 
 
-def _unpacked(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         stored = file.read_bytes()
         return (lzma.decompress(stored) if file.suffix == PACKED else stored).decode("utf-8")

@@ -89,7 +89,7 @@ def look(system: str) -> Look:
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
+def typography() -> Iterator[None]:
     """Draw with the report's typography; text stays text in the SVG, so that it can be searched."""
     _find_fonts()
     settings = {
@@ -138,6 +138,6 @@ def _find_fonts() -> None:
             font_manager.fontManager.addfont(path)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """A name of at most so many characters: of a long one the end, which is what differs."""
     return text if len(text) <= most else f"…{text[1 - most :]}"

@@ -98,7 +98,7 @@ def evenly(items: Sequence[Any], most: int) -> list[Any]:
     return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
 
 
-def wrapped(name: str) -> list[str]:
+def wrap_name(name: str) -> list[str]:
     """Break a setting's name where its words end, into lines of about eight characters."""
     lines = [""]
     for word in re.findall(r"[^._-]+?(?=[A-Z][a-z])|[^._-]*[._-]|[^._-]+", name):

@@ -31,7 +31,7 @@ class RowGroup:
     keep_together: bool
 
 
-def fitted(table: Table, width_pt: float = PAGE_PT) -> tuple[Table, ...]:
+def fit_to_width(table: Table, width_pt: float = PAGE_PT) -> tuple[Table, ...]:
     """Return the table, or several of some of its columns each, that are no wider than a page.
 
     Each has the leading columns that name a row. Columns under one head stay together where they fit. Widths are
@@ -115,7 +115,7 @@ def _width(table: Table, place: int, name_pt: float) -> float:
     if column.kind == "links":
         return 0.0  # on the screen only
     cells = [row.cells[place].text for row in table.rows if not row.heading]
-    heads = [piece for word in column.head.split() for piece in sweep.wrapped(word)]
+    heads = [piece for word in column.head.split() for piece in sweep.wrap_name(word)]
     longest_head = max(map(_text_pt, heads), default=0.0)
     if column.kind == "number":
         return max([longest_head, *map(_text_pt, _lines(cells))]) + _PADDING_PT
@@ -145,7 +145,7 @@ def _pieces(text: str) -> Iterator[str]:
     """Give what is never broken: the value of a setting, and pieces of long names."""
     for word in text.split():
         name, sign, value = word.partition("=")
-        yield from sweep.wrapped(name)
+        yield from sweep.wrap_name(name)
         if sign:
             yield value
 

@@ -24,11 +24,11 @@ FOLDER = places.TEMPLATES
 
 def page(template: str, context: Mapping[str, Any]) -> str:
     """Fill a template that is a page of its own, with the typeface that it needs. Raises ReportError."""
-    text = filled(template, context)
+    text = render(template, context)
     return text.replace("/* typeface */", fonts.faces(text))
 
 
-def filled(template: str, context: Mapping[str, Any]) -> str:
+def render(template: str, context: Mapping[str, Any]) -> str:
     """Fill a template. Raises ReportError."""
     try:
         return _environment().get_template(template).render(context)
@@ -45,7 +45,7 @@ def fields(context: DataclassInstance) -> dict[str, Any]:
 
 def text(name: str) -> str:
     """Return a file that is no template, such as a style sheet. Raises ReportError."""
-    return filled(name, {})
+    return render(name, {})
 
 
 @cache
@@ -60,8 +60,8 @@ def _environment() -> Environment:
     environment.filters |= {
         "breakable": _breakable,
         "prose": _prose,
-        "fitted": table_width.fitted,
-        "linked": _linked,
+        "fitted": table_width.fit_to_width,
+        "linked": _link_addresses,
         "grouped": table_width.row_groups,
         "wraps": table_width.wraps,
     }
@@ -73,7 +73,7 @@ def _prose(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
 
 
-def _linked(text: str) -> Markup:
+def _link_addresses(text: str) -> Markup:
     """Text in which addresses of the web are links, named by their host."""
     return Markup(  # noqa: S704 - escaped just here
         re.sub(r"https?://([^/\s&]+)[^\s<]*[^\s<.,;)]", r'<a href="\g<0>">\1</a>', str(escape(text)))
@@ -83,6 +83,6 @@ def _linked(text: str) -> Markup:
 def _breakable(words: str) -> Markup:
     """Let long names break where their words end; what a setting is set to stays whole."""
     return Markup(" ").join(
-        Markup("<wbr>").join(sweep.wrapped(name)) + sign + value
+        Markup("<wbr>").join(sweep.wrap_name(name)) + sign + value
         for name, sign, value in (word.partition("=") for word in words.split(" "))
     )

@@ -27,7 +27,7 @@ def check(loaded: LoadedScenario, cases: Sequence[Case], *, narrowed: bool) -> N
     """
     for number, expectation in enumerate(loaded.scenario.expectations):
         of_cases = () if narrowed else _wrong(expectation, cases)
-        for message in chain(_misnamed(expectation, loaded.scenario), of_cases):
+        for message in chain(_name_errors(expectation, loaded.scenario), of_cases):
             raise loaded.error(("expectations", number), f"{expectation.id!r} {message}")
     if loaded.profile == "standard" and not narrowed:
         for path, message in _no_case(loaded.scenario, cases):
@@ -48,7 +48,7 @@ def _no_case(scenario: Scenario, cases: Sequence[Case]) -> Iterator[tuple[tuple[
                 yield ("answer", number, side), f"{comparison.system} cannot have a case with {point}"
 
 
-def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
+def _name_errors(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
     """Say which system or step is not there, and which step cannot be what is asked of it."""
     if [scenario_expectation.id for scenario_expectation in scenario.expectations].count(expectation.id) > 1:
         yield "is the id of two expectations: give each its own"
@@ -104,7 +104,7 @@ def _side(system: str, settings: Mapping[str, Any], metric: str, cases: Sequence
             yield f"speaks of {name!r}, which {system} does not sweep{_swept(system_cases)}"
         elif swept_values.isdisjoint(texts(values)):
             yield f"speaks of {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(swept_values))}"
-    if metric.startswith(_NEEDS_OPEN_LOOP) and all(case.load.pacing.closed for case in system_cases):
+    if metric.startswith(_NEEDS_OPEN_LOOP) and all(case.load.pacing.is_closed_loop for case in system_cases):
         yield f"speaks of {metric}, which a closed loop does not have: give load.rate"
     if metric.startswith(_NEEDS_CONSUMERS) and not any(case.load.consumers for case in system_cases):
         yield f"speaks of {metric}, and there are no consumers"

@@ -116,7 +116,7 @@ def _client(name: str, role: str, module: ModuleType, folder: Path, address: str
 
 
 @contextmanager
-def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
+def run_cluster(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     """Start a cluster below `folder` and take it away again; the nodes' logs end up in `logs`.
 
     A cluster that somebody else runs is connected to instead, and left as it is.

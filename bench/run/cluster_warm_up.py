@@ -47,7 +47,7 @@ def warm_up(testbed: Testbed, cases: Sequence[Case], most_s: float, working: Pat
         )
         for number, case in enumerate(once)
     ]
-    with _connected(testbed, loads, working) as turns:
+    with _connect_loads(testbed, loads, working) as turns:
         return in_rounds(turns, Compilers(testbed.cluster.backend.pids().values), most_s)
 
 
@@ -95,7 +95,7 @@ class _WarmUpLoad:
 
 
 @contextmanager
-def _connected(
+def _connect_loads(
     testbed: Testbed, loads: Sequence[_WarmUpLoad], working: Path
 ) -> Iterator[list[Callable[[], int]]]:
     """Connect the loads of a cluster; give their turns, and take everything away again."""

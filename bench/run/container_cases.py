@@ -12,7 +12,7 @@ from bench.run import process_cases
 from bench.systems.registry import describe
 
 
-def placed(cases: Sequence[Case]) -> list[tuple[Case, list[str]]]:
+def place_cases(cases: Sequence[Case]) -> list[tuple[Case, list[str]]]:
     """Return each case in containers, with the reasons why it cannot run there, in full sentences."""
     return [
         (replace(case, cluster=replace(case.cluster, backend=DOCKER), disk={}), [*_reasons(case)])

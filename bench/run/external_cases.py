@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from bench.backends.external_backend import lacking
+from bench.backends.external_backend import missing_commands
 from bench.faults import Step, read_steps
 from bench.faults.drain import Drain
 from bench.faults.step import Rebalance
@@ -26,9 +26,9 @@ _Setting = tuple[str, str]
 """A role and the name of a property of its servers; or another key of a cluster, and a role."""
 
 
-def placed(cluster: ExternalCluster, cases: Sequence[Case]) -> list[tuple[Case, list[str]]]:
+def place_cases(cluster: ExternalCluster, cases: Sequence[Case]) -> list[tuple[Case, list[str]]]:
     """Return each case on this cluster, with the reasons why it cannot run there, in full sentences."""
-    varied = _varied(cases)
+    varied = _varied_settings(cases)
     return [(_on(cluster, case), [*_reasons(cluster, case, varied)]) for case in cases]
 
 
@@ -78,7 +78,7 @@ def _impossible(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[str
         missing = [
             f"{node} lacks {', '.join(names)}"
             for node in cluster.nodes
-            if (names := lacking(cluster.nodes, commands, node))
+            if (names := missing_commands(cluster.nodes, commands, node))
         ]
         known_targets = (*cluster.nodes, "all ", "any ", "node ", *access.parts)
         for target in step.fault.names():
@@ -99,7 +99,7 @@ def _too_fast(cluster: ExternalCluster, case: Case) -> Iterator[str]:
         yield f"{fastest:,.0f} messages/s are more than most_messages_per_s: {most:,.0f} of {cluster.file}."
 
 
-def _varied(cases: Sequence[Case]) -> list[_Setting]:
+def _varied_settings(cases: Sequence[Case]) -> list[_Setting]:
     """Return what of the servers differs between cases: a cluster that is there has one value of it."""
     everything: dict[_Setting, list[object]] = {}
     for case in cases:
@@ -163,7 +163,7 @@ def _roles(cluster: ExternalCluster) -> set[str]:
 def not_applied(cluster: ExternalCluster, cases: Sequence[Case]) -> list[str]:
     """List what the scenario sets of its own servers and this cluster does not have, as far as is known."""
     system_cases = [case for case in cases if case.system == cluster.system]
-    live, varied = _live_values(cluster), _varied(system_cases)
+    live, varied = _live_values(cluster), _varied_settings(system_cases)
     scenario_settings: dict[_Setting, Scalar] = {}
     for case in system_cases:
         scenario_settings |= {

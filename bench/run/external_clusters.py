@@ -15,7 +15,7 @@ from bench.model import Cluster, Settings
 from bench.run import wiring
 from bench.run.folder import RunFolder
 from bench.scenario.cluster_file import ClusterFile, read_cluster_file
-from bench.systems.endpoint import resolved
+from bench.systems.endpoint import resolve
 from bench.systems.external_access import ClusterFacts, ExternalAccess
 
 _AT_ONCE = 8
@@ -76,14 +76,14 @@ def connect(files: Sequence[Path]) -> External:
         if system in clusters:
             message = f"two clusters of {system} are given, {clusters[system].file} and {file}: give one"
             raise cluster_file.error(("system",), message)
-        clusters[system] = _connected(cluster_file)
+        clusters[system] = _connect_cluster(cluster_file)
     return clusters
 
 
-def _connected(file: ClusterFile) -> ExternalCluster:
+def _connect_cluster(file: ClusterFile) -> ExternalCluster:
     endpoint = str(file.endpoint)
     try:
-        resolved(endpoint)
+        resolve(endpoint)
     except LoadError as error:
         raise file.error(("client",), str(error)) from error
     access = _access(file.system, endpoint)
@@ -125,10 +125,10 @@ def access_to(spec: Cluster) -> ExternalAccess:
 
 def left_topics(cluster: ExternalCluster) -> list[str]:
     """Return the names of the topics on a cluster that runs of the suite made. Raises ClusterError."""
-    return _matching(cluster.spec, rf"{re.escape(cluster.topic_prefix)}\d{{8}}-\d{{6}}-.*-{_NUMBERED}")
+    return _matching_topics(cluster.spec, rf"{re.escape(cluster.topic_prefix)}\d{{8}}-\d{{6}}-.*-{_NUMBERED}")
 
 
-def _matching(spec: Cluster, pattern: str) -> list[str]:
+def _matching_topics(spec: Cluster, pattern: str) -> list[str]:
     """Return the names of the topics on an external cluster that match a pattern as a whole. Raises ClusterError."""
     return [name for name in access_to(spec).topics(spec.topic_prefix) if re.fullmatch(pattern, name)]
 
@@ -160,7 +160,7 @@ def own_topics(spec: Cluster, run: str) -> str:
 
 def topics_of_run(spec: Cluster, run: str) -> list[str]:
     """Return the names of the topics on an external cluster that are called as a run's are. Raises ClusterError."""
-    return _matching(spec, re.escape(own_topics(spec, run)) + _NUMBERED)
+    return _matching_topics(spec, re.escape(own_topics(spec, run)) + _NUMBERED)
 
 
 def require_unused(clusters: External, run: str) -> None:

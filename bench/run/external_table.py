@@ -19,7 +19,7 @@ def facts_table(cluster: ExternalCluster) -> Table:
     """Show what a cluster says about itself, and what its file says."""
     shown = Table("", cluster.file)
     shown.add_row("system", cluster.system)
-    shown.add_row("address", parse(cluster.endpoint).shown)
+    shown.add_row("address", parse(cluster.endpoint).display_address)
     shown.add_row("version", cluster.facts.version or "unknown: the cluster does not say it")
     for role, count in cluster.facts.nodes.items():
         shown.add_row(f"nodes: {role}", str(count))
@@ -45,9 +45,9 @@ def lines(plan: Plan) -> Iterator[str]:
         cases = [trial.case for trial in plan.trials if trial.case.system == cluster.system]
         topics = len(cases) + len({case.name for case in cases})
         yield (
-            f"{cluster.file}: {cluster.system} at {parse(cluster.endpoint).shown}. "
+            f"{cluster.file}: {cluster.system} at {parse(cluster.endpoint).display_address}. "
             f"It will get {numbers.plural(topics, 'topic')} {cluster.topic_prefix}… at most, deleted at the end, with "
-            f"{_written(plan, cluster, cases)}."
+            f"{_write_volume(plan, cluster, cases)}."
         )
         if cluster.facts.unreadable:
             yield f"  Not readable there: {' '.join(cluster.facts.unreadable)}"
@@ -55,7 +55,7 @@ def lines(plan: Plan) -> Iterator[str]:
             yield f"  Set by the scenario and not there, as far as is known: {', '.join(not_applied)}"
 
 
-def _written(plan: Plan, cluster: ExternalCluster, cases: list[Case]) -> str:
+def _write_volume(plan: Plan, cluster: ExternalCluster, cases: list[Case]) -> str:
     """Say how many messages and bytes a plan writes at most."""
     most = [_most_messages(case, cluster.most_messages_per_s) for case in cases]
     rounds = "a round " if plan.loaded.scenario.budget else ""

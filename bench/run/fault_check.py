@@ -27,7 +27,7 @@ from bench.systems.protocols import Parts
 from bench.systems.registry import describe
 
 
-def checked(loaded: LoadedScenario, case: Case) -> Case:
+def check_case(loaded: LoadedScenario, case: Case) -> Case:
     """Check a case's steps; return it with disks of their own, and gates before them, where it needs them.
 
     Raises ScenarioError naming the place in the file for what is wrong.
@@ -97,7 +97,7 @@ def _check_targets(loaded: LoadedScenario, case: Case, step: Step, all_nodes: Se
         return
     parts = wiring.system(case.system).parts(case)
     stored = [node for node in all_nodes if node.role not in {PROCESSOR, MEMBER}]
-    allowed = targets.allowed(stored if step.fault.needs_disks else all_nodes, parts.names)
+    allowed = targets.allowed_targets(stored if step.fault.needs_disks else all_nodes, parts.names)
     for name in step.fault.names():
         wrong = _wrong(name, allowed, parts, case.partitions)
         if wrong is not None:

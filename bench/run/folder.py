@@ -57,7 +57,7 @@ class RunFolder:
         """Change some keys of a JSON document."""
         self.write(name, {**self.read(name), **changed})
 
-    def done(self) -> set[int]:
+    def done_trials(self) -> set[int]:
         """Return the numbers of the trials that are there."""
         return {int(entry.name) for entry in self.trials.glob("[0-9]*") if entry.is_dir()}
 
@@ -116,7 +116,7 @@ def find(name: str, out: Path = OUT) -> RunFolder:
 def write_json(file: Path, document: object) -> None:
     """Write JSON whole or not at all; it outlives a power cut."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-    with durable_files.replacing(file, synced=True) as hidden:
+    with durable_files.replace_file(file, synced=True) as hidden:
         hidden.write_text(text, encoding="utf-8")
 
 

@@ -19,13 +19,13 @@ from bench.load.agent import read_token
 from bench.load.joined_agents import Invitation
 from bench.model import Cluster, Trial
 from bench.run import trial_record
-from bench.run.cluster import LiveCluster, cluster_folder, running
+from bench.run.cluster import LiveCluster, cluster_folder, run_cluster
 from bench.run.cluster_warm_up import warm_up
 from bench.run.external_clusters import delete_topics, own_topics, topics_of_run
 from bench.run.folder import RunFolder
 from bench.run.interleaved_trials import InterleavedTrials
 from bench.run.load_machines import LoadPlan, suite_version
-from bench.run.plan import Plan, Start, cluster_key, longer, planned
+from bench.run.plan import Plan, Start, cluster_key, longer, replan
 from bench.run.progress import Progress
 from bench.run.run_budget import FIRST_ROUNDS, Budget, Evaluation
 from bench.run.testbed import Testbed
@@ -85,9 +85,11 @@ class Runner:
                 if any(cluster.pinned for cluster in clusters.values()):
                     stack.enter_context(cores.suite_on(cores.split().load))
                 processes = left[0].case.load.processes
-                testbeds = dict(self._started(cluster, processes, stack) for cluster in clusters.values())
+                testbeds = dict(
+                    self._start_testbed(cluster, processes, stack) for cluster in clusters.values()
+                )
                 if left[0].case.load.slices is not None:
-                    return self._interleaved(testbeds, left)
+                    return self._run_interleaved(testbeds, left)
                 ((logs, testbed),) = testbeds.items()
                 self._warm_up(testbed, left)
                 return self._one_by_one(Bench(testbed, logs), left)
@@ -101,14 +103,14 @@ class Runner:
             trial = left[0]
             record = bench.run(trial, self.progress.trial(trial))
             del left[0]
-            self.progress.finished(trial, record)
+            self.progress.count_trial(trial, record)
             if record.state == "failed":
                 return record.reason
             if left:
                 bench.clear(trial)
         return None
 
-    def _started(self, cluster: Cluster, processes: int, stack: ExitStack) -> tuple[str, Testbed]:
+    def _start_testbed(self, cluster: Cluster, processes: int, stack: ExitStack) -> tuple[str, Testbed]:
         """Start a cluster and its load processes; return the name of its folder of logs, and the testbed."""
         number = len(list(self.folder.logs.glob("[0-9]*")))
         nodes_folder, logs = cluster_folder(self.folder, number, cluster)
@@ -117,8 +119,8 @@ class Runner:
         if cluster.external:
             self._delete_topics(cluster)  # those of a part of the run that was killed
             stack.callback(self._delete_topics, cluster)
-        load = stack.enter_context(self.load.started(logs, processes))
-        live = stack.enter_context(running(cluster, nodes_folder, logs))
+        load = stack.enter_context(self.load.start_processes(logs, processes))
+        live = stack.enter_context(run_cluster(cluster, nodes_folder, logs))
         stack.callback(self._mend, live)
         return logs.name, Testbed(live, load, self.folder, self.seed, self.created)
 
@@ -136,11 +138,11 @@ class Runner:
             left = f"topics {own_topics(cluster, self.folder.path.name)}… may be left there: bench clean --cluster FILE"
             self.progress.warn(f"{error} {left}")
 
-    def _interleaved(self, testbeds: Mapping[str, Testbed], left: list[Trial]) -> str | None:
+    def _run_interleaved(self, testbeds: Mapping[str, Testbed], left: list[Trial]) -> str | None:
         """Measure trials in slices; their own first slices warm the servers up."""
         interleaved = InterleavedTrials(testbeds, self.seed, self.warm_up_s * len(testbeds))
         try:
-            return interleaved.run(left, self.progress.trial, self.progress.finished)
+            return interleaved.run(left, self.progress.trial, self.progress.count_trial)
         finally:
             for testbed in testbeds.values():
                 self._note_start(testbed, interleaved.settled_s, interleaved.settled)
@@ -165,7 +167,7 @@ class Runner:
             trial_record.fail(record, f"The cluster did not start. {reason}")
             self.folder.open_trial(trial.number)
             self.folder.close_trial(record)
-            self.progress.finished(trial, record)
+            self.progress.count_trial(trial, record)
 
 
 def _arguments() -> argparse.Namespace:
@@ -205,9 +207,9 @@ def _invitation(arguments: argparse.Namespace) -> Invitation | None:
 
 
 def _run(folder: RunFolder, load: LoadPlan, budget_s: float | None) -> None:
-    plan = planned(folder)
+    plan = replan(folder)
     begun = time.monotonic()
-    with Progress(plan, folder.done()) as progress, _swept(folder):
+    with Progress(plan, folder.done_trials()) as progress, _swept(folder):
         runner = Runner(
             folder,
             plan.seed,
@@ -218,7 +220,7 @@ def _run(folder: RunFolder, load: LoadPlan, budget_s: float | None) -> None:
         )
         try:
             if budget_s is None:
-                runner.run(plan.starts(_missing(folder, plan)))
+                runner.run(plan.starts(_missing_trials(folder, plan)))
             else:
                 _go_on(folder, plan, runner, Budget(budget_s))
         finally:
@@ -236,8 +238,8 @@ def _left_topics(folder: RunFolder, plan: Plan) -> set[str]:
     return {name for spec in clusters for name in topics_of_run(spec, folder.path.name)}
 
 
-def _missing(folder: RunFolder, plan: Plan) -> list[Trial]:
-    done = folder.done()
+def _missing_trials(folder: RunFolder, plan: Plan) -> list[Trial]:
+    done = folder.done_trials()
     return [trial for trial in plan.trials if trial.number not in done]
 
 
@@ -249,7 +251,7 @@ def _go_on(folder: RunFolder, plan: Plan, runner: Runner, budget: Budget) -> Non
     evaluation = Evaluation(folder, folder.read("manifest.json").get("looks") or 0)
     least = plan.loaded.scenario.repeats
     while True:
-        missing, begun = _missing(folder, plan), time.monotonic()
+        missing, begun = _missing_trials(folder, plan), time.monotonic()
         runner.run(plan.starts(missing))
         round_s = _round_s(plan, len(missing), time.monotonic() - begun)
         if plan.rounds >= max(least, FIRST_ROUNDS):

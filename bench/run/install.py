@@ -20,7 +20,7 @@ from bench.errors import BenchError, SetupError
 from bench.model import Cluster, Jit, Node, Topic
 from bench.run import wiring
 from bench.systems.description import Installation
-from bench.systems.java import archiving
+from bench.systems.java import archiving_command
 from bench.systems.protocols import SendResult
 from bench.systems.registry import INSTALLED, describe
 
@@ -31,10 +31,10 @@ _DUMP_S = 120.0
 def install(name: str, version: str) -> None:
     """Fetch a server and make its archives, unless they are there. Raises SetupError."""
     home = artifacts.fetch(name, version)
-    if _missing(name, version):
+    if _missing_archives(name, version):
         print(f"Making {name} {version}'s class-data archives (once; about half a minute)", flush=True)  # noqa: T201
         status = sandbox.run("bench.run.install", [name, version, "--inside"])
-        if status or _missing(name, version):
+        if status or _missing_archives(name, version):
             raise SetupError(
                 f"{name} {version} (in {home}) did not yield its class-data archives; see above."
             )
@@ -47,7 +47,7 @@ def _smallest(name: str) -> Installation:
     return installation
 
 
-def _missing(name: str, version: str) -> list[str]:
+def _missing_archives(name: str, version: str) -> list[str]:
     return [
         role for role in _smallest(name).nodes if not wiring.servers(name).archive(version, role).is_file()
     ]
@@ -60,7 +60,7 @@ def _make(name: str, version: str) -> None:
     target = wiring.servers(name).archive
     with tempfile.TemporaryDirectory() as folder:
         made = {role: Path(folder) / f"{role}.jsa" for role in spec.nodes}
-        nodes = [_dumping(node, made[node.role]) for node in side.nodes(spec, Path(folder) / "nodes")]
+        nodes = [_archiving_node(node, made[node.role]) for node in side.nodes(spec, Path(folder) / "nodes")]
         backend = ProcessBackend(nodes)
         try:
             side.prepare(spec, nodes)
@@ -74,8 +74,8 @@ def _make(name: str, version: str) -> None:
             _keep(archive, target(version, role))
 
 
-def _dumping(node: Node, archive: Path) -> Node:
-    return replace(node, command=archiving(node.command, archive))
+def _archiving_node(node: Node, archive: Path) -> Node:
+    return replace(node, command=archiving_command(node.command, archive))
 
 
 def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
@@ -104,7 +104,7 @@ def _keep(made: Path, target: Path) -> None:
     if not made.is_file():
         raise SetupError(f"the {made.stem} ended without writing its class-data archive")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(target) as hidden:
+    with durable_files.replace_file(target) as hidden:
         hidden.write_bytes(made.read_bytes())
 
 

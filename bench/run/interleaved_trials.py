@@ -167,7 +167,7 @@ class InterleavedTrials:
         compilers = Compilers(self._server_pids)
         for cycle in count(1):
             cycle_begun_s, acks = time.monotonic(), dict[int, int]()
-            for open_trial in self._shuffled(opened, f"settling {cycle}"):
+            for open_trial in self._cycle_order(opened, f"settling {cycle}"):
                 self._current = open_trial.trial
                 open_trial.testbed.cluster.disks.set_delay(open_trial.trial.case.disk)
                 open_trial.testbed.cluster.sizes.set_limits({})
@@ -190,7 +190,7 @@ class InterleavedTrials:
                 return
             last_acks = acks
 
-    def _shuffled(self, trials: Sequence[_OpenTrial], cycle: str) -> list[_OpenTrial]:
+    def _cycle_order(self, trials: Sequence[_OpenTrial], cycle: str) -> list[_OpenTrial]:
         """Return the trials in the order of a cycle, by the run's seed."""
         shuffled = list(trials)
         random.Random(f"{self._seed}/{cycle}").shuffle(shuffled)
@@ -224,7 +224,7 @@ class InterleavedTrials:
                 if open_trial.goes_on and cycle < slices[open_trial.trial.number]
             ]
             compilers.use_idle_cores()
-            for open_trial in self._shuffled(going, str(cycle)):
+            for open_trial in self._cycle_order(going, str(cycle)):
                 self._slice(open_trial, cycle, live(open_trial.trial))
 
     def _search(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
@@ -235,7 +235,7 @@ class InterleavedTrials:
             asking = [open_trial for open_trial in opened if open_trial.search and open_trial.search.request]
             if not asking:
                 return
-            for open_trial in self._shuffled(asking, f"hold {cycle}"):
+            for open_trial in self._cycle_order(asking, f"hold {cycle}"):
                 self._hold(open_trial, live(open_trial.trial))
 
     def _hold(self, open_trial: _OpenTrial, live: Live) -> None:
@@ -300,7 +300,7 @@ class InterleavedTrials:
         last_look = testbed.other_messages()
         if trial.case.load.consumers:
             testbed.catch_up(trial.number, sent.sent)
-        reading = testbed.reading(trial, open_trial.topic, open_trial.working / "receives")
+        reading = testbed.read_arguments(trial, open_trial.topic, open_trial.working / "receives")
         verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent.acked)
         read = testbed.read_all(verify, open_trial.topic, READ_S)
         if record.disk is not None:

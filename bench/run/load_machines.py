@@ -12,7 +12,7 @@ from bench.errors import SetupError
 from bench.load.agent import address_of, read_token
 from bench.load.clock_correction import correct
 from bench.load.distributed_load import DistributedConsumers, DistributedProducers, LoadProcess, log_sources
-from bench.load.joined_agents import Invitation, joined
+from bench.load.joined_agents import Invitation, gather_agents
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, TakesCommands, WorkerProcess
 from bench.run.manifest import suite
 from bench.telemetry import CONSUMERS, PRODUCERS
@@ -76,7 +76,7 @@ class LoadPlan:
     web_fd: int | None = None
 
     @contextmanager
-    def started(self, logs: Path, processes: int) -> Iterator[LoadProcesses]:
+    def start_processes(self, logs: Path, processes: int) -> Iterator[LoadProcesses]:
         """Start the load processes; they need no cluster yet, so they start beside it. Raises LoadError."""
         logs.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
@@ -88,7 +88,7 @@ class LoadPlan:
 
 def _on_agents(invitation: Invitation, logs: Path, stack: ExitStack) -> LoadProcesses:
     reader = stack.enter_context(WorkerProcess(CONSUMER_MODULE, logs / "consumers.log"))
-    agents = stack.enter_context(joined(invitation))
+    agents = stack.enter_context(gather_agents(invitation))
     producers = [LoadProcess(agent.producing, agent) for agent in agents]
     consumers = [LoadProcess(agent.consuming, agent) for agent in agents]
     return LoadProcesses(

@@ -18,7 +18,7 @@ from bench.run.folder import RunFolder
 def on_folder(folder: RunFolder) -> Iterator[None]:
     """Lock a run folder. Raises SetupError where another process holds it."""
     refusal = f"{folder.path} is in use by {{}}: wait until it ends."
-    with _locked(folder.path / ".lock", folder.path.name, refusal):
+    with _hold_lock(folder.path / ".lock", folder.path.name, refusal):
         yield
 
 
@@ -33,12 +33,12 @@ def on_machine(name: str) -> Iterator[None]:
         "Another cluster is running on this machine ({}). Two at once would disturb each other's measurements: wait "
         "until it ends, or stop it."
     )
-    with _locked(cache_root() / ".run.lock", name, refusal):
+    with _hold_lock(cache_root() / ".run.lock", name, refusal):
         yield
 
 
 @contextmanager
-def _locked(file: Path, name: str, refusal: str) -> Iterator[None]:
+def _hold_lock(file: Path, name: str, refusal: str) -> Iterator[None]:
     """Hold a lock file that names its holder; the kernel gives it back when this process ends, however it ends."""
     lock = FileLock(file)
     try:

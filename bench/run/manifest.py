@@ -86,7 +86,7 @@ def _version_key(version: str) -> list[int]:
 
 def _clusters(plan: Plan) -> dict[str, str]:
     """Say of each external cluster where it is."""
-    return {system: parse(cluster.endpoint).shown for system, cluster in plan.external.items()}
+    return {system: parse(cluster.endpoint).display_address for system, cluster in plan.external.items()}
 
 
 def differences(manifest_ground: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -63,7 +63,7 @@ class Limits(Protocol):
     def set(self, node: Node, name: str, value: float | None) -> None:
         """Limit a node from now on; None takes the limit away. Raises SetupError or FaultError."""
 
-    def measured(self, node: Node, name: str, value: float) -> Measurement:
+    def measure(self, node: Node, name: str, value: float) -> Measurement:
         """Return what a node with this limit really gets."""
 
 
@@ -87,7 +87,7 @@ class BackendLimits:
         else:
             self.backend.gates.hold(node, value or 0.0)
 
-    def measured(self, node: Node, name: str, value: float) -> Measurement:
+    def measure(self, node: Node, name: str, value: float) -> Measurement:
         """See Limits."""
         if name == CPU:
             return self.backend.limits.measured_cpu(node)
@@ -96,7 +96,7 @@ class BackendLimits:
         if name == NETWORK:
             return self.backend.limits.measured_link(node)
         if name == DISK_WRITE:
-            return disk_rate.measured(self.folders[node.name])
+            return disk_rate.measure(self.folders[node.name])
         return gates.fsync_cost(node, self.folders[node.name], value)["gate_p50"] / NANOS
 
 
@@ -109,7 +109,7 @@ class NoLimits:
             f"The {name} of {node.name} cannot be limited: it is a container, or somebody else's."
         )
 
-    def measured(self, node: Node, name: str, value: float) -> Measurement:
+    def measure(self, node: Node, name: str, value: float) -> Measurement:
         """See Limits. Raises SetupError."""
         self.set(node, name, value)
 
@@ -158,7 +158,7 @@ class NodeSizes:
     def _measure(self, node: Node, name: str, value: Scalar) -> Measurement:
         if (node.name, name, value) not in self._measured:
             for _ in range(_TRIES):
-                got = self.limits.measured(node, name, number(name, value))
+                got = self.limits.measure(node, name, number(name, value))
                 if near(name, got, value):
                     break
             self._measured[node.name, name, value] = got

@@ -29,7 +29,7 @@ from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.load_machines import AgentOptions
 from bench.run.manifest import differences, manifest, ran_on
-from bench.run.plan import Plan, plan, planned
+from bench.run.plan import Plan, plan, replan
 from bench.run.shared_clusters import side_by_side
 from bench.scenario import families, find, load, standalone_text
 
@@ -123,7 +123,7 @@ def resume(
 
     Raises EventLogError where the suite, its libraries or the machine are others now: one run is of one kind.
     """
-    run_plan = planned(folder)
+    run_plan = replan(folder)
     _check_agents(run_plan, agents)
     _check_store(store)
     with _machine(run_plan), _listener(agents) as listener:
@@ -159,7 +159,7 @@ def _check(run_plan: Plan, out: Path) -> None:
     """Refuse what this machine cannot do before anything starts."""
     fault_check.require(trial.case for trial in run_plan.trials)
     cases = [trial.case for trial in run_plan.trials]
-    written_bytes = max(map(preflight.written, cases), default=0)
+    written_bytes = max(map(preflight.trial_bytes, cases), default=0)
     preflight.check(side_by_side(cases), out, written_bytes)
 
 
@@ -235,9 +235,9 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
             keep, arguments = [*keep, listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
         with machine_lock.on_folder(folder):
             folder.amend("manifest.json", ended_utc=None)  # it may be one that had ended, and goes on
-            status = sandbox.run("bench.run.inside", arguments, keep, _shared(run_plan))
+            status = sandbox.run("bench.run.inside", arguments, keep, _shared_namespaces(run_plan))
     if status:
-        done, trial_count = len(folder.done()), len(folder.read("plan.json")["trials"])
+        done, trial_count = len(folder.done_trials()), len(folder.read("plan.json")["trials"])
         console.print(
             f"stopped after {done} of {trial_count} trials; their measurements are kept. Continue with:"
         )
@@ -256,7 +256,7 @@ def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool
     return 0
 
 
-def _shared(run_plan: Plan) -> SharedNamespaces:
+def _shared_namespaces(run_plan: Plan) -> SharedNamespaces:
     if run_plan.backend == DOCKER:
         return SharedNamespaces.EVERYTHING
     return SharedNamespaces.NETWORK if run_plan.external else SharedNamespaces.NOTHING
@@ -290,7 +290,7 @@ def report(folder: RunFolder, *, trial_pages: bool = False) -> None:
     from bench.report import terminal_summary, write_report  # noqa: PLC0415 - as above
 
     console = Console()
-    if folder.trials.is_dir() and not folder.done():
+    if folder.trials.is_dir() and not folder.done_trials():
         message = f"{folder.path}: there is no trial to report on"
         raise BenchError(message)
     _require_log(folder, "its results cannot be computed again")
@@ -310,7 +310,7 @@ def explain(folder: RunFolder) -> None:
 
 
 def _require_log(folder: RunFolder, so: str) -> None:
-    if not any((folder.trials / f"{number:04d}" / "sends").is_dir() for number in folder.done()):
+    if not any((folder.trials / f"{number:04d}" / "sends").is_dir() for number in folder.done_trials()):
         raise EventLogError(
             f"{folder.path}: its event log is not here (it was published without it, or read in from elsewhere), "
             f"so {so}"
@@ -325,7 +325,7 @@ def export(folder: RunFolder, to: Path | None) -> None:
     console = Console(stderr=True)
     with console.status("reading the event log"):
         tidy, periods, *trial_files = write(folder.path, to or folder.path / "export")
-    if left_out := len(folder.done()) - len(trial_files):
+    if left_out := len(folder.done_trials()) - len(trial_files):
         console.print(f"{numbers.plural(left_out, 'trial')} not valid: in {tidy.name} only")
     _show(tidy, periods.parent)
 

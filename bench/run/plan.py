@@ -163,12 +163,12 @@ def plan(
         case for case in cases(loaded.scenario, wiring.version) if not clusters or case.system in clusters
     ]
     possible, left_out = _sorted_out(loaded, scenario_cases, clusters, backend)
-    possible = [fault_check.checked(loaded, case) for case in possible]
+    possible = [fault_check.check_case(loaded, case) for case in possible]
     claims.check(loaded, possible, narrowed=bool(loaded.overrides or clusters or backend != PROCESS))
     possible = on_shared_clusters(possible)
     swept = {case.system: list(case.swept) for case in scenario_cases}
     count = rounds or (loaded.scenario.repeats if loaded.scenario.budget is None else 1)
-    trials = tuple(_ordered(possible, count, seed))
+    trials = tuple(_ordered_trials(possible, count, seed))
     return Plan(
         loaded=loaded,
         seed=seed,
@@ -188,7 +188,7 @@ def longer(run_plan: Plan, rounds: int) -> Plan:
     return plan(run_plan.loaded, run_plan.seed, rounds, run_plan.external, run_plan.backend)
 
 
-def planned(folder: RunFolder) -> Plan:
+def replan(folder: RunFolder) -> Plan:
     """Plan again what a run folder was made for. Raises EventLogError where the plan is another now."""
     manifest, plan_document = folder.read("manifest.json"), folder.read("plan.json")
     loaded = load(folder.path / "scenario.yaml", manifest["profile"], manifest["overrides"])
@@ -213,8 +213,8 @@ def _sorted_out(
     for case in scenario_cases:
         _refuse_unknown(loaded, wiring.system(case.system), case)
         fault_check.steps_of(loaded, case)
-    for case, refusals in _placed(clusters, backend, scenario_cases):
-        reasons = _omitted(loaded, case) or refusals or wiring.system(case.system).check(case)
+    for case, refusals in _place_cases(clusters, backend, scenario_cases):
+        reasons = _omission_reasons(loaded, case) or refusals or wiring.system(case.system).check(case)
         if reasons:
             left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
         else:
@@ -251,16 +251,18 @@ def _refuse_impossible(loaded: LoadedScenario, possible: Sequence[Case], left_ou
                 raise loaded.error(path, message)
 
 
-def _placed(clusters: External, backend: str, scenario_cases: list[Case]) -> list[tuple[Case, list[str]]]:
+def _place_cases(
+    clusters: External, backend: str, scenario_cases: list[Case]
+) -> list[tuple[Case, list[str]]]:
     """Return each case where it runs, with the reasons why it cannot run there."""
     if backend == DOCKER:
-        return container_cases.placed(scenario_cases)
+        return container_cases.place_cases(scenario_cases)
     if not clusters:
         return [(case, []) for case in scenario_cases]
     return [
         placed
         for system, cluster in clusters.items()
-        for placed in external_cases.placed(
+        for placed in external_cases.place_cases(
             cluster, [case for case in scenario_cases if case.system == system]
         )
     ]
@@ -290,7 +292,7 @@ def _refuse_nothing(
     raise ScenarioError(message)
 
 
-def _omitted(loaded: LoadedScenario, case: Case) -> list[str]:
+def _omission_reasons(loaded: LoadedScenario, case: Case) -> list[str]:
     """Return why the scenario leaves a case out; empty where it does not."""
     spec = loaded.scenario.systems.specs()[case.system]
     return [omission.because for omission in spec.without if omits(omission, case)]
@@ -313,7 +315,7 @@ def _refuse_unknown(loaded: LoadedScenario, system: System, case: Case) -> None:
         raise loaded.error(loaded.place_of(case.system, owner, name), message)
 
 
-def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
+def _ordered_trials(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
     ordered: list[Trial] = []
     groups: dict[str, list[Case]] = {}
     for case in possible:
@@ -326,12 +328,12 @@ def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
         together = list(beside)
         random.Random(f"{seed}/{number}").shuffle(together)
         for key in chain.from_iterable(together):
-            for case in _turned(groups[key], number, rounds):
+            for case in _williams_row(groups[key], number, rounds):
                 ordered.append(Trial(len(ordered), number, case))
     return ordered
 
 
-def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
+def _williams_row(members: list[Case], number: int, rounds: int) -> list[Case]:
     """Give a round its row of a square of Williams (1949), as far down as it is into the rounds.
 
     So each case has early and late places as often as the others, and another case before it from round to round.

@@ -13,7 +13,7 @@ from bench.backends import sandbox
 from bench.errors import BenchError
 from bench.model import Cluster
 from bench.run import machine_lock, preflight, wiring
-from bench.run.cluster import LiveCluster, running
+from bench.run.cluster import LiveCluster, run_cluster
 from bench.scenario.system_spec import spec_of
 from bench.systems.registry import describe
 
@@ -40,7 +40,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         sandbox.enter()
-        with running(
+        with run_cluster(
             _cluster(arguments.system), arguments.folder / "nodes", arguments.folder / "logs"
         ) as live:
             _show(live, arguments.outer)

@@ -62,7 +62,7 @@ def check(groups: Iterable[Sequence[Cluster]], out: Path, written_bytes: int = 0
             _require(finding)
 
 
-def written(case: Case) -> int:
+def trial_bytes(case: Case) -> int:
     """Return how many bytes a trial has its servers write here; 0 where nobody knows how many messages it will be."""
     if case.cluster.external:
         return 0

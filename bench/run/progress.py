@@ -86,19 +86,21 @@ class Progress:
 
         return live
 
-    def finished(self, trial: Trial, record: TrialRecord) -> None:
+    def count_trial(self, trial: Trial, record: TrialRecord) -> None:
         """Count a trial; a failed or doubtful one is said with its reason."""
         self._done += 1
         self.measuring_s += sum(span.length_ns for span in [*record.spans, *(record.holds or ())]) / NANOS
         self._bars.update(self._task, completed=self._done)
-        self._plain(f"trial {self._done} of {self._total} {record.state}: {trial.case.name}; {self._left()}")
+        self._plain(
+            f"trial {self._done} of {self._total} {record.state}: {trial.case.name}; {self._time_left()}"
+        )
         if record.verdict != Verdict.VALID:
             self._console.print(
                 f"[yellow]trial {trial.number} ({trial.case.name}) is {record.verdict}:[/yellow]"
             )
             self._console.print(f"  {record.reason}", markup=False, highlight=False)
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         spent, ran = time.monotonic() - self._begun, self._done - self._first
         return f"about {numbers.seconds(spent / max(ran, 1) * (self._total - self._done))} left"
 

@@ -41,7 +41,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     from bench.report.pages import family, published_reports  # noqa: PLC0415 - what draws loads only when something is drawn
 
     published_paths = {_publish(run.path, to) for run in runs}
-    showing = list(other_runs.unbroken(to))
+    showing = list(other_runs.fault_free_runs(to))
     if published_paths.difference(showing):
         for path in showing:
             with suppress(OutdatedError):
@@ -81,7 +81,7 @@ def _write_report(published: Path) -> None:
 
     page, _ = write_report(published)
     if _size(published) > MOST_BYTES:
-        page.write_text(packed_page.packed(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(packed_page.pack(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _size(folder: Path) -> int:

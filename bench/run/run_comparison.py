@@ -79,7 +79,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         metric_names = ", ".join((*RATES, *TIMES))
         raise NotComparableError(f"--metric {rule.metric}: there is no such figure; one of {metric_names}")
     first_results = results.read(first)
-    second_results = _matched(first_results, results.read(second), rule.match)
+    second_results = _match_cases(first_results, results.read(second), rule.match)
     _require(rule.metric, first_results, second_results)
     speeds = page.speeds(first_results, second_results)
     unlike = differences(
@@ -88,7 +88,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         (first_results.trial_records, second_results.trial_records),
     )
     unlike += apart(speeds, rule.threshold)
-    _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
+    _refuse([difference for difference in unlike if not is_accepted(difference, rule.accept)])
     had, has = {*first_results.trials["case"]}, {*second_results.trials["case"]}
     if not had & has:
         raise NotComparableError(
@@ -127,7 +127,7 @@ def _has(metric: str, trials: Iterable[Mapping[str, Any]]) -> bool:
     return any(not numbers.absent(row.get(metric)) or numbers.endless(row, metric) for row in trials)
 
 
-def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Results:
+def _match_cases(first: Results, second: Results, match: Mapping[str, str]) -> Results:
     """Give cases of the second run the names, and the systems, of those of the first that they are taken for."""
     systems = dict(zip(first.cases["case"], first.cases["system"], strict=True))
     has = {*second.cases["case"]}
@@ -146,7 +146,7 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
             raise NotComparableError(f"--match: the second run has a case {first_name!r} of its own")
     names = {second_name: first_name for first_name, second_name in match.items()}
 
-    def named(table: pd.DataFrame) -> pd.DataFrame:
+    def rename_cases(table: pd.DataFrame) -> pd.DataFrame:
         case = table["case"].replace(names)
         return table.assign(case=case, system=case.map(systems).where(case.isin(match), table["system"]))
 
@@ -158,7 +158,10 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
         for name in [trial.case.name]
     }
     return replace(
-        second, trials=named(second.trials), cases=named(second.cases), trial_records=trial_records
+        second,
+        trials=rename_cases(second.trials),
+        cases=rename_cases(second.cases),
+        trial_records=trial_records,
     )
 
 
@@ -167,7 +170,7 @@ def show(comparison: Comparison, out: Path) -> None:
     from bench.report.pages import compare as page  # noqa: PLC0415 - as above
 
     console = Console()
-    console.print(page.printed(comparison))
+    console.print(page.terminal_output(comparison))
     folder = out / f"compare-{comparison.first.run.name}-{comparison.second.run.name}"
     console.print(str(page.write(comparison, folder)), soft_wrap=True, highlight=False)
 
@@ -239,7 +242,7 @@ def apart(speeds: Iterable[Speed], threshold: float) -> list[Difference]:
     ]
 
 
-def accepted(difference: Difference, accept: Sequence[str]) -> bool:
+def is_accepted(difference: Difference, accept: Sequence[str]) -> bool:
     """Tell whether a difference is among those named, itself or by what it lies under."""
     return any(difference.key == key or difference.key.startswith(f"{key}.") for key in accept)
 

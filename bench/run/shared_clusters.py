@@ -33,9 +33,9 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
     places = [
         place
         for system in _once(case.system for case in interleaved)
-        for place in _shared(system, interleaved)
+        for place in _shared_places(system, interleaved)
     ]
-    return [_placed(case, places) if _shares(case) else case for case in cases]
+    return [_place_case(case, places) if _shares(case) else case for case in cases]
 
 
 def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
@@ -69,14 +69,14 @@ def _fits(clusters: Iterable[Cluster]) -> bool:
     return bool(needed <= _MOST_MEMORY * psutil.virtual_memory().total)
 
 
-def _placed(case: Case, places: Sequence[_Place]) -> Case:
+def _place_case(case: Case, places: Sequence[_Place]) -> Case:
     for own_cluster, shared, group in places:
         if own_cluster == case.cluster:
             return replace(case, cluster=shared, group=group)
     return case
 
 
-def _shared(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
+def _shared_places(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
     """Yield the clusters that share one; each joins the first that it can."""
     together: list[list[Cluster]] = []
     for cluster in _once(case.cluster for case in cases if case.system == system):
@@ -86,7 +86,7 @@ def _shared(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
         else:
             fitting.append(cluster)
     for members in together:
-        shared_layout = wiring.system(system).shared(members) if len(members) > 1 else None
+        shared_layout = wiring.system(system).shared_cluster(members) if len(members) > 1 else None
         if shared_layout is not None:
             shared, groups = shared_layout
             yield from (
@@ -95,7 +95,7 @@ def _shared(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
 
 
 def _can_share(system: str, clusters: Sequence[Cluster]) -> bool:
-    shared_layout = wiring.system(system).shared(clusters)
+    shared_layout = wiring.system(system).shared_cluster(clusters)
     return shared_layout is not None and _fits([shared_layout[0]])
 
 

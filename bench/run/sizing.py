@@ -64,8 +64,8 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
     `extrapolate`, raises it also where the requirement lies far from what was measured.
     """
     requirement_file = read_requirement(file)
-    starts = _held(requirement_file, run, capacity)
-    measured = _measured(run)
+    starts = _read_held_starts(requirement_file, run, capacity)
+    measured = _fit_costs(run)
     _check_roles(requirement_file, measured)
     tasks, refused = _tasks(requirement_file, measured, starts, capacity)
     if not tasks:
@@ -96,7 +96,9 @@ def _capacity_errors(capacity: Path | None, systems: Collection[str]) -> dict[st
     return {system: error for system, error in errors.items() if system in systems}
 
 
-def _held(requirement_file: RequirementFile, run: Path, capacity: Path | None) -> Sequence[HeldStart]:
+def _read_held_starts(
+    requirement_file: RequirementFile, run: Path, capacity: Path | None
+) -> Sequence[HeldStart]:
     """Return the searches of the run that says how busy nodes may be; none where no p99 is asked."""
     if requirement_file.p99_s is None:
         if capacity is not None:
@@ -130,7 +132,7 @@ def _roles(system: str) -> list[str]:
     return list(describe(system).work)
 
 
-def _measured(run: Path) -> _Costs:
+def _fit_costs(run: Path) -> _Costs:
     """Fit a run's costs again. Raises BenchError where a role's use of some resource is not known."""
     trials = [*results.trial_records(run).values()]
     rows, use = (results.records(results.table(run, name)) for name in ("trials", "use"))
@@ -183,7 +185,7 @@ def _tasks(
     for system in dict.fromkeys(system for system, _ in measured.models):
         of_system = [choice for choice in guarantee_choices if choice.system == system]
         if not of_system:
-            refused.append(_unmeasured(requirement_file, measured, system, guarantee))
+            refused.append(_unmeasured_message(requirement_file, measured, system, guarantee))
             continue
         try:
             busy = _busy(requirement_file, starts, system)
@@ -217,7 +219,7 @@ def _busy(requirement_file: RequirementFile, starts: Sequence[HeldStart], system
     )
 
 
-def _unmeasured(
+def _unmeasured_message(
     requirement_file: RequirementFile, measured: _Costs, system: str, guarantee: Guarantee
 ) -> str:
     guarantee_words = (
@@ -271,7 +273,9 @@ def _cluster(task: _Task, requirement_file: RequirementFile, measured: _Costs) -
         requirement=task.requirement,
         roles=roles,
         variations={
-            words: {role: _changed(system, role, demands, changed, requirement_file) for role in demands}
+            words: {
+                role: _variation_size(system, role, demands, changed, requirement_file) for role in demands
+            }
             for words, changed in task.requirement.variations()
         },
         errors=[error for demand in used for error in demand.errors if math.isfinite(error)],
@@ -291,7 +295,7 @@ def _fsyncs(task: _Task, measured: _Costs, roles: Sequence[RoleSize]) -> float |
     return demand.predict(peak, nodes).use / peak.messages_per_s
 
 
-def _changed(
+def _variation_size(
     system: str, role: str, demands: _Demands, requirement: Requirement, requirement_file: RequirementFile
 ) -> RoleSize | None:
     try:

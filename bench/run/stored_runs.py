@@ -79,7 +79,7 @@ def local_out(out: str) -> Path:
 
 def require_writable(store: str) -> None:
     """Try to write to a URI. Raises SetupError where that fails."""
-    with _explained(store, "writing to it"), tempfile.NamedTemporaryFile() as empty:
+    with _readable_errors(store, "writing to it"), tempfile.NamedTemporaryFile() as empty:
         folder, probe = _folder(store), f".bench-{Path(empty.name).name}"
         folder.put(probe, Path(empty.name))
         folder.delete(probe)
@@ -88,13 +88,13 @@ def require_writable(store: str) -> None:
 def store(folder: RunFolder, out: str) -> str:
     """Copy a run below the URI `out`; return its URI. Raises SetupError; the run is whole on this machine then."""
     run_uri = _below(out, folder.path.name)
-    with _explained(run_uri, "storing the run"):
+    with _readable_errors(run_uri, "storing the run"):
         _put_all(folder.path, _folder(run_uri), _local_files(folder.path))
     return run_uri
 
 
 @contextmanager
-def opened(run: str, out: str, *, event_log: bool = False, changes: bool = False) -> Iterator[RunFolder]:
+def open_run(run: str, out: str, *, event_log: bool = False, changes: bool = False) -> Iterator[RunFolder]:
     """Give a run folder by path, by URI, or by its name below `out`.
 
     One at a URI is copied to a temporary folder, its event log only where that is needed. With `changes` what the body
@@ -108,11 +108,11 @@ def opened(run: str, out: str, *, event_log: bool = False, changes: bool = False
     run_uri = run if is_uri(run) else _below(out, run)
     with tempfile.TemporaryDirectory(prefix="bench-run-") as scratch:
         local = Path(scratch) / run_uri.partition("?")[0].rstrip("/").rpartition("/")[2]
-        with _explained(run_uri, "reading the run"):
+        with _readable_errors(run_uri, "reading the run"):
             _fetch_all(_folder(run_uri), local, event_log=event_log)
         yield RunFolder(local)
         if changes:
-            with _explained(run_uri, "storing what was made"):
+            with _readable_errors(run_uri, "storing what was made"):
                 _replace(local, _folder(run_uri))
 
 
@@ -171,7 +171,7 @@ def _for_each(act: Callable[[str], object], files: Iterable[str]) -> None:
 
 
 @contextmanager
-def _explained(uri: str, doing: str) -> Iterator[None]:
+def _readable_errors(uri: str, doing: str) -> Iterator[None]:
     """Turn what pyarrow and the store say into one sentence. Raises SetupError."""
     try:
         yield

@@ -80,19 +80,19 @@ class Testbed:
         role = describe(case.system).storage_role
         storage_nodes = [node for node in self.cluster.nodes if node.role == role and case.only_waits]
         data = {node.name: system.data_folder(node) for node in storage_nodes}
-        watched = replace(self._watched(), data=data)
+        watched = replace(self._watched_processes(), data=data)
         with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
             yield sampler.take_progress
 
     def slice_sampler(self, beside: Sequence[Testbed] = ()) -> SliceSampler:
         """Return what looks at everybody around the slices of this cluster's trials, with other clusters beside it."""
-        return SliceSampler(self._watched(beside))
+        return SliceSampler(self._watched_processes(beside))
 
     def pids(self) -> list[int]:
         """Return the process ids of servers and load processes."""
         return [*self.cluster.backend.pids().values(), *self.load.pids.values()]
 
-    def _watched(self, beside: Sequence[Testbed] = ()) -> WatchedProcesses:
+    def _watched_processes(self, beside: Sequence[Testbed] = ()) -> WatchedProcesses:
         return WatchedProcesses(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
@@ -143,7 +143,7 @@ class Testbed:
 
         Raises LoadError, NodeDiedError.
         """
-        done = self._slicing(Open(produce=self._load(trial.case, topic, trial.number, folder)))
+        done = self._call_producers(Open(produce=self._load(trial.case, topic, trial.number, folder)))
         return dict(done["producer"])
 
     def run_slice(self, trial: Trial, number: int, live: Live) -> SliceResult:
@@ -178,12 +178,12 @@ class Testbed:
 
     def close(self, trial: Trial) -> SendCounts:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""
-        return SendCounts.model_validate(self._slicing(Close(trial=trial.number)))
+        return SendCounts.model_validate(self._call_producers(Close(trial=trial.number)))
 
     def _slice(self, command: RunSlice, live: Live) -> SliceResult:
-        return SliceResult.model_validate(self._slicing(command, live))
+        return SliceResult.model_validate(self._call_producers(command, live))
 
-    def _slicing(self, command: Command, live: Live = ignore_progress) -> dict[str, Any]:
+    def _call_producers(self, command: Command, live: Live = ignore_progress) -> dict[str, Any]:
         return self.load.producing.call(command, _SILENCE_S, live, self.cluster.alive)
 
     def _load(self, case: Case, topic: Topic, number: int, folder: Path) -> Produce:
@@ -237,7 +237,7 @@ class Testbed:
     def subscribe(self, trial: Trial, topic: Topic, folder: Path) -> None:
         """Begin to consume a topic, if the trial has consumers; what they receive goes to `folder`."""
         if consumers := trial.case.load.consumers:
-            reading = self.reading(trial, topic, folder)
+            reading = self.read_arguments(trial, topic, folder)
             group = dict(trial.case.consumer_group)
             self.consume(Subscribe(**reading, consumers=consumers, group=group), _SUBSCRIBE_S)
 
@@ -248,7 +248,7 @@ class Testbed:
         """
         self.consume(Finish(trial=number, expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
 
-    def reading(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
+    def read_arguments(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
         """Return what any command that reads a topic needs."""
         return {
             "system": trial.case.system,

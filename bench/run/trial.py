@@ -87,11 +87,11 @@ class Bench:
         record.created_ns = time.monotonic_ns() - begun_ns
         if trial.case.processor:
             application.start(self.testbed.cluster, trial.case, topic, processed)
-        with self._supervised(trial.case, record.faults):
+        with self._supervise(trial.case, record.faults):
             self._on_topic(trial, topic, processed, working, live, record)
 
     @contextmanager
-    def _supervised(self, case: Case, steps: list[AnyStep]) -> Iterator[None]:
+    def _supervise(self, case: Case, steps: list[AnyStep]) -> Iterator[None]:
         """Under faults nodes that end by themselves are started again, and it is written down."""
         if not case.faults:
             yield
@@ -110,7 +110,7 @@ class Bench:
                 )
             )
 
-        def ended(name: str, status: int) -> None:
+        def note_end(name: str, status: int) -> None:
             note(
                 name,
                 "ended",
@@ -120,7 +120,7 @@ class Bench:
         def back(name: str) -> None:
             note(name, "started", "It was started again; its port is open.")
 
-        with self.testbed.cluster.backend.supervised(ended, back):
+        with self.testbed.cluster.backend.supervise(note_end, back):
             yield
 
     def _on_topic(  # noqa: PLR0913, PLR0917 - a topic more where an application stands between
@@ -153,7 +153,7 @@ class Bench:
                 )
                 timeline.finish()
             record.other_messages_per_s = trial_record.other_rate(first_look, testbed.other_messages())
-            unsettled = self._unsettled(trial.case, topic, timeline)
+            unsettled = self._await_settled(trial.case, topic, timeline)
         except BaseException:
             timeline.abandon()
             raise
@@ -167,7 +167,7 @@ class Bench:
             expected = 0 if trial.case.consumer_group else sent.sent
             testbed.catch_up(trial.number, expected, pause_s)
         verify = Verify(
-            **testbed.reading(trial, processed, receives),
+            **testbed.read_arguments(trial, processed, receives),
             deadline_s=max(SILENCE_S, pause_s),
             expected=sent.acked,
         )
@@ -176,7 +176,7 @@ class Bench:
             record.disk.held = held_figures(cluster.disks.held_since(fsyncs))
         trial_record.finish(record, sent, read, unsettled)
 
-    def _unsettled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:
+    def _await_settled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:
         """Wait for all copies and for the application after healed faults; say what did not come about, if anything.
 
         What was measured before stands all the same. Where nothing broke there is nothing to wait for, and the topic
@@ -212,11 +212,11 @@ class Bench:
             folder = working / reads_folder(step)
             folder.mkdir(parents=True)
             # While a load runs there is no last message to wait for.
-            command = Verify(**testbed.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
+            command = Verify(**testbed.read_arguments(trial, topic, folder), deadline_s=_READER_S, expected=0)
             return run_reader(command, given_up.is_set, tell)
 
         def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
-            reading = testbed.reading(trial, topic, working / reads_folder(step))
+            reading = testbed.read_arguments(trial, topic, working / reads_folder(step))
             silence_s = _GROUP_SILENCE_S if action.reads else 0.0
             return run_reader(ReadGroup(**reading, group=action.group, silence_s=silence_s), given_up)
 

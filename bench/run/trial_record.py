@@ -90,7 +90,7 @@ def _load(load: Load) -> LoadRecord:
         producers=load.producers,
         consumers=load.consumers,
         message_bytes=load.message_bytes,
-        pacing="closed" if load.pacing.closed else list(load.pacing.steps),
+        pacing="closed" if load.pacing.is_closed_loop else list(load.pacing.steps),
         window=load.window,
         warm_up_s=load.warm_up_s,
         duration_s=load.duration_s,

@@ -16,7 +16,7 @@ from pydantic import Field, create_model
 from bench.errors import ScenarioError, did_you_mean
 from bench.model import Settings
 from bench.scenario import yaml_source
-from bench.scenario.document_check import checked
+from bench.scenario.document_check import check_document
 from bench.scenario.values import UNLIMITED, Rate, Scalar, Strict
 from bench.scenario.yaml_source import KeyPath, YamlDocument
 from bench.systems.description import Description
@@ -96,7 +96,7 @@ def read_cluster_file(file: Path) -> ClusterFile:
     """Read the file of an external cluster. Raises ScenarioError naming file, line and key."""
     document = yaml_source.read(file)
     description = _description(document)
-    spec = checked(document, _model(description))
+    spec = check_document(document, _model(description))
     unlimited = spec.most_messages_per_s == UNLIMITED
     cluster_file = ClusterFile(
         file=file,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bench.scenario.document_check import checked
+from bench.scenario.document_check import check_document
 from bench.scenario.expectation import SystemName
 from bench.scenario.values import Strict, about
 from bench.scenario.yaml_source import KeyPath, YamlDocument
@@ -104,7 +104,7 @@ def _long_forms(
         if not _is_short(entry):
             yield number, entry
             continue
-        short_form = checked(document, DeliveryExpectation, (*path, number))
+        short_form = check_document(document, DeliveryExpectation, (*path, number))
         for expectation in short_form.expectations(systems if isinstance(systems, Mapping) else {}):
             yield number, expectation
 

@@ -14,7 +14,7 @@ from bench.scenario.yaml_source import KeyPath, YamlDocument
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def checked(document: YamlDocument, model: type[_Model], at: KeyPath = ()) -> _Model:
+def check_document(document: YamlDocument, model: type[_Model], at: KeyPath = ()) -> _Model:
     """Check a document, or what stands `at` a path of it, against a model.
 
     Raises ScenarioError, a sentence for each key that is wrong.

@@ -53,7 +53,7 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
                 case_settings,
                 str(case_settings.get(_VERSION) or version(system)),
             )
-            sweep_cases.append(_named(case, {names[key]: value for key, value in point_values.items()}))
+            sweep_cases.append(_name_case(case, {names[key]: value for key, value in point_values.items()}))
     return sweep_cases
 
 
@@ -133,11 +133,11 @@ def _names(swept: Mapping[Key, object]) -> dict[Key, str]:
 def _case(
     scenario: Scenario, system: str, spec: SystemSpec, case_settings: Mapping[Key, Scalar], version: str
 ) -> Case:
-    def owned(owner: str) -> Settings:
+    def settings_of(owner: str) -> Settings:
         return {name: value for (who, name), value in case_settings.items() if who == owner}
 
-    servers = {role: owned(role) for role in spec.server_properties()}
-    nodes = dict(spec.node_counts()) | {role: int(count) for role, count in owned("nodes").items()}
+    servers = {role: settings_of(role) for role in spec.server_properties()}
+    nodes = dict(spec.node_counts()) | {role: int(count) for role, count in settings_of("nodes").items()}
     jit = scenario.jit if isinstance(scenario.jit, Jit) else Jit(scenario.jit)
     return Case(
         system=system,
@@ -151,21 +151,23 @@ def _case(
             heap_mib=spec.heap_mib,
             jit=jit,
             processor=bool(spec.processor),
-            members=int(case_settings["load", "consumers"]) if owned("consumer_group").get(PROCESSES) else 0,
+            members=int(case_settings["load", "consumers"])
+            if settings_of("consumer_group").get(PROCESSES)
+            else 0,
             spare=dict(spec.spare),
             pinned=scenario.pin,
         ),
         partitions=int(case_settings["load", "partitions"]),
-        topic=owned("topic"),
-        producer=owned("producer"),
-        consumer=owned("consumer"),
-        load=_load(scenario, owned("load"), interleaved=scenario.interleaved(spec)),
-        processor=owned("processor"),
-        consumer_group=owned("consumer_group"),
-        disk=owned("disk"),
+        topic=settings_of("topic"),
+        producer=settings_of("producer"),
+        consumer=settings_of("consumer"),
+        load=_load(scenario, settings_of("load"), interleaved=scenario.is_interleaved(spec)),
+        processor=settings_of("processor"),
+        consumer_group=settings_of("consumer_group"),
+        disk=settings_of("disk"),
         telemetry=bool(case_settings["load", "telemetry"]),
         faults=tuple(spec.faults),
-        node_size=_by_role(owned(_SIZE)),
+        node_size=_by_role(settings_of(_SIZE)),
         capacity={} if scenario.capacity is None else scenario.capacity.settings(),
     )
 
@@ -200,6 +202,6 @@ def _load(scenario: Scenario, load_settings: Settings, *, interleaved: bool) -> 
     return replace(trial_load, warm_up_s=cut.lead_in, duration_s=cut.length, slices=slices)
 
 
-def _named(case: Case, swept: Settings) -> Case:
+def _name_case(case: Case, swept: Settings) -> Case:
     words = [f"{name}={text(value)}" for name, value in swept.items()]
     return replace(case, name=" ".join([case.system, *words]), swept=swept)

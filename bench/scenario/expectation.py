@@ -60,7 +60,7 @@ class Ratio(Strict):
     """Up to which."""
 
     @model_validator(mode="after")
-    def _bounded(self) -> Ratio:
+    def _check_bounds(self) -> Ratio:
         if self.at_least is None and self.at_most is None:
             message = "give at_least, at_most or both"
             raise ValueError(message)

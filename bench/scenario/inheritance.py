@@ -33,7 +33,7 @@ def _read(file: Path, extending: tuple[Path, ...]) -> YamlDocument:
         cycle = " extends ".join(path.name for path in (*chain, base_file))
         raise _error(document, f"{cycle}: take one of these keys out")
     base = _read(base_file, chain).without(_NAME)
-    return yaml_source.merged(base, document.without(KEY))
+    return yaml_source.merge(base, document.without(KEY))
 
 
 def _base_file(document: YamlDocument, file: Path) -> Path:

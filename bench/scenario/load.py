@@ -11,7 +11,7 @@ import yaml
 
 from bench.errors import ScenarioError, did_you_mean
 from bench.scenario import delivery_expectation, inheritance, presentation_check, yaml_source
-from bench.scenario.document_check import checked, error_at
+from bench.scenario.document_check import check_document, error_at
 from bench.scenario.presentation import KEYS
 from bench.scenario.schema import PROFILES, Scenario, ScenarioFile
 from bench.scenario.yaml_source import KeyPath, YamlDocument
@@ -75,15 +75,15 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
             f"there is no profile {profile!r}; one of {', '.join(PROFILES)}{did_you_mean(profile, PROFILES)}"
         )
         raise ScenarioError(message)
-    document = resolved(file)
-    scenario: Scenario = checked(document, ScenarioFile)
+    document = resolve_document(file)
+    scenario: Scenario = check_document(document, ScenarioFile)
     _check_presentation(document, scenario)
     over = scenario.profiles.get(profile, {})  # type: ignore[call-overload]
     document = yaml_source.overlaid(document, over, ("profiles", profile))
     for override in overrides:
         document = _overridden(document, override)
     document = delivery_expectation.written_out(document)
-    scenario = checked(document, Scenario)
+    scenario = check_document(document, Scenario)
     if file.stem not in {scenario.name, IN_RUN_FOLDER}:
         raise error_at(
             document, ("name",), f"name is {scenario.name!r}, the file's is {file.stem!r}; make them one"
@@ -91,7 +91,7 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
     return LoadedScenario(file, profile, scenario, document, tuple(overrides))
 
 
-def resolved(file: Path) -> YamlDocument:
+def resolve_document(file: Path) -> YamlDocument:
     """Read a scenario file with what it extends; each short form of an expectation is written out.
 
     Raises ScenarioError.
@@ -101,7 +101,7 @@ def resolved(file: Path) -> YamlDocument:
 
 def standalone_text(file: Path) -> str:
     """Return a scenario file's text, which needs no other file: resolved where it extends one or has short forms."""
-    document = resolved(file)
+    document = resolve_document(file)
     if yaml_source.read(file).value == document.value:
         return file.read_text(encoding="utf-8")
     text: str = yaml.safe_dump(document.value, sort_keys=False, allow_unicode=True, width=_TEXT_WIDTH)

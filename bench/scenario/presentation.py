@@ -85,7 +85,7 @@ class Agreement(Strict):
     """No trial is above this."""
 
     @model_validator(mode="after")
-    def _bounded(self) -> Agreement:
+    def _check_metric_bounds(self) -> Agreement:
         if self.metric not in METRICS:
             raise ValueError(no_metric(self.metric, METRICS))
         if self.at_least is None and self.at_most is None:

@@ -10,9 +10,9 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from bench.errors import ScenarioError
-from bench.guarantee import LEVELS, Guarantee, named
+from bench.guarantee import LEVELS, Guarantee, find_guarantee
 from bench.scenario import yaml_source
-from bench.scenario.document_check import checked
+from bench.scenario.document_check import check_document
 from bench.scenario.values import (
     Count,
     CountOrNone,
@@ -48,7 +48,7 @@ class _PartitionSpec(Strict):
 
 
 def _check_guarantee(words: str) -> str:
-    if named(words) is None:
+    if find_guarantee(words) is None:
         examples = ", ".join(LEVELS)
         raise ValueError(
             f"say what an acknowledged message survives: {examples}; or as reports say it, such as "
@@ -96,8 +96,8 @@ class RequirementFile:
 def read_requirement(file: Path) -> RequirementFile:
     """Read a requirement. Raises ScenarioError naming file, line and key."""
     document = yaml_source.read(file)
-    spec = checked(document, _RequirementSpec)
-    promise = None if spec.guarantee is None else named(spec.guarantee)
+    spec = check_document(document, _RequirementSpec)
+    promise = None if spec.guarantee is None else find_guarantee(spec.guarantee)
     copies = _copies(document, spec, promise)
     requirement = Requirement(
         mean=Workload(spec.messages_per_s, spec.message_bytes, copies, spec.groups, spec.messages_per_batch),

@@ -226,7 +226,7 @@ class Scenario(Strict):
         if self.capacity is None:
             return self
         open_loop = self.load.rate is not None or self.load.schedule is not None
-        broken = not all(self.interleaved(system) for system in self.systems.specs().values())
+        broken = not all(self.is_interleaved(system) for system in self.systems.specs().values())
         counts = self.consumers if isinstance(self.consumers, list) else [self.consumers]
         for wrong, message in (
             (open_loop, "capacity finds the rate itself: leave load.rate and load.schedule out"),
@@ -240,7 +240,7 @@ class Scenario(Strict):
                 raise ValueError(message)
         return self
 
-    def interleaved(self, system: SystemSpec) -> bool:
+    def is_interleaved(self, system: SystemSpec) -> bool:
         """Return whether a system's trials are measured in slices: nothing breaks, and the load is one all along."""
         one_load = self.messages is not None or self.load.schedule is not None
         steps = any(system.step_lists().values())

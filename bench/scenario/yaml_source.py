@@ -50,14 +50,14 @@ class YamlDocument:
             for key, place in self.places.items():
                 if key[: below + 1] == (*path, source):
                     places[*path, number, *key[below + 1 :]] = place
-        value = _replaced(self.value, path, [item for _, item in items])
+        value = _replace_value(self.value, path, [item for _, item in items])
         return YamlDocument(value, places)
 
 
-def _replaced(value: Mapping[str, Any], path: KeyPath, replacement: object) -> dict[str, Any]:
+def _replace_value(value: Mapping[str, Any], path: KeyPath, replacement: object) -> dict[str, Any]:
     """Return a mapping of mappings with another value at `path`."""
     key, below = str(path[0]), path[1:]
-    inner = _replaced(value[key], below, replacement) if below else replacement
+    inner = _replace_value(value[key], below, replacement) if below else replacement
     return {**value, key: inner}
 
 
@@ -134,11 +134,11 @@ class _Reader:
 def overlaid(base: YamlDocument, top: Mapping[str, Any], top_path: KeyPath) -> YamlDocument:
     """Lay `top` (found at `top_path` of the same document) over `base`: mappings merge, the rest replaces."""
     places = dict(base.places)
-    value = _merged(base.value, top, (), top_path, places)
+    value = _overlay_mappings(base.value, top, (), top_path, places)
     return YamlDocument(value, places)
 
 
-def _merged(
+def _overlay_mappings(
     base: Mapping[str, Any],
     top: Mapping[str, Any],
     path: KeyPath,
@@ -151,7 +151,7 @@ def _merged(
         if source_path in places:
             places[target_path] = places[source_path]
         if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
-            merged[key] = _merged(merged[key], value, target_path, source_path, places)
+            merged[key] = _overlay_mappings(merged[key], value, target_path, source_path, places)
         else:
             _move(places, source_path, target_path)
             merged[key] = value
@@ -170,11 +170,11 @@ def _move(places: dict[KeyPath, str], source_path: KeyPath, target_path: KeyPath
     places.update({(*target_path, *path[len(source_path) :]): place for path, place in below.items()})
 
 
-def merged(base: YamlDocument, extending: YamlDocument) -> YamlDocument:
+def merge(base: YamlDocument, extending: YamlDocument) -> YamlDocument:
     """Lay a document over its `base`: mappings merge, null removes a key, the rest replaces."""
     replaced: set[KeyPath] = set()
     removed: set[KeyPath] = set()
-    value = _inherited(base.value, extending.value, (), replaced, removed)
+    value = _merge_mappings(base.value, extending.value, (), replaced, removed)
     gone = replaced | removed
     base_places = {
         path: place
@@ -185,7 +185,7 @@ def merged(base: YamlDocument, extending: YamlDocument) -> YamlDocument:
     return YamlDocument(value, base_places | own_places)
 
 
-def _inherited(
+def _merge_mappings(
     base: Mapping[str, Any],
     extending: Mapping[str, Any],
     path: KeyPath,
@@ -198,7 +198,7 @@ def _inherited(
         key_path = (*path, key)
         base_value = value.get(key)
         if isinstance(own_value, Mapping) and isinstance(base_value, Mapping):
-            value[key] = _inherited(base_value, own_value, key_path, replaced, removed)
+            value[key] = _merge_mappings(base_value, own_value, key_path, replaced, removed)
         elif own_value is None and key in value:
             removed.add(key_path)
             del value[key]

@@ -80,11 +80,11 @@ def weighted_shares(holds: Sequence[Mapping[str, Any]], roles: Iterable[str]) ->
 
     `holds` are rows of the table `holds`. A role of which one of them lacks it is left out.
     """
-    shares = {role: _weighted(holds, f"{role}_cpu_share") for role in roles}
+    shares = {role: _weighted_mean(holds, f"{role}_cpu_share") for role in roles}
     return {role: share for role, share in shares.items() if share is not None}
 
 
-def _weighted(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
+def _weighted_mean(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
     if any(numbers.absent(row.get(column)) for row in rows):
         return None
     seconds = [float(row["seconds"]) for row in rows]

@@ -57,11 +57,11 @@ def predicted_capacities(
     highest confirmed rate of the other cases, in the median. The role that comes to that first sets the capacity.
     A case is left out where the others can't tell what its roles use.
     """
-    predictions = (_predicted(case, held, measured, work) for case in measured)
+    predictions = (_predict_capacity(case, held, measured, work) for case in measured)
     return [prediction for prediction in predictions if prediction is not None]
 
 
-def _predicted(
+def _predict_capacity(
     case: str, held: Sequence[HeldRate], measured: Mapping[str, float], work: Mapping[str, Sequence[Term]]
 ) -> PredictedCapacity | None:
     own_rate = next((rate for rate in held if rate.case == case), None)

@@ -59,7 +59,7 @@ def size(
     Raises SizeError where a thousand nodes do not.
     """
     high, likely, low = (
-        _Role(role, stores, demands, requirement.limited(limit), node, use) for use, limit in _ENDS
+        _Role(role, stores, demands, requirement.replace_cpu_limit(limit), node, use) for use, limit in _ENDS
     )
     nodes = high.fewest()
     working = nodes - requirement.node_failures
@@ -70,7 +70,7 @@ def size(
         nodes=nodes,
         likely=likely.fewest(),
         least=low.fewest(),
-        binding=high.binding,
+        binding=high.binding_constraint,
         use=high.shares(nodes),
         left=left,
         outside=list(dict.fromkeys(outside)),
@@ -93,7 +93,7 @@ class _Role:
         return max(self._fewest_working, self._copies) + self.requirement.node_failures
 
     @property
-    def binding(self) -> str:
+    def binding_constraint(self) -> str:
         """Return what decides the number of nodes."""
         working = self._fewest_working
         return COPIES if working < self._copies else self._nearest(working)

@@ -22,7 +22,7 @@ class Choice:
 def choices(trials: Iterable[MeasuredTrial], guarantee: Guarantee) -> list[Choice]:
     """Return of each configuration the case that gives the guarantee with the fewest copies, of several the first."""
     choice_by_configuration: dict[tuple[str, str], Choice] = {}
-    for choice in _promised(trials):
+    for choice in _choices(trials):
         key = (choice.system, choice.configuration)
         if choice.guarantee.same(guarantee) and (
             key not in choice_by_configuration or choice.copies < choice_by_configuration[key].copies
@@ -33,11 +33,11 @@ def choices(trials: Iterable[MeasuredTrial], guarantee: Guarantee) -> list[Choic
 
 def measured_guarantees(trials: Iterable[MeasuredTrial], system: str) -> Sequence[str]:
     """Return what an acknowledgement survives in the measured cases of a system, in words, each once."""
-    promised = (choice.guarantee for choice in _promised(trials) if choice.system == system)
+    promised = (choice.guarantee for choice in _choices(trials) if choice.system == system)
     return list(dict.fromkeys(guarantee.in_nodes for guarantee in promised))
 
 
-def _promised(trials: Iterable[MeasuredTrial]) -> list[Choice]:
+def _choices(trials: Iterable[MeasuredTrial]) -> list[Choice]:
     return [
         Choice(trial.system, trial.configuration, trial.workload.copies, trial.guarantee)
         for trial in trials

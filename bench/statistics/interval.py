@@ -118,7 +118,7 @@ def by_round(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[int, float]
 
     A time that falls among what never came is infinite: longer than any that was measured (docs/method/latency.md).
     """
-    values = {row["round"]: timed(row, metric) for row in rows}
+    values = {row["round"]: metric_value(row, metric) for row in rows}
     return {number: value for number, value in values.items() if value is not None}
 
 
@@ -130,12 +130,12 @@ def values_by_case(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[str, 
     return {case: by_round(members, metric) for case, members in cases.items()}
 
 
-def timed(row: Mapping[str, Any], metric: str) -> float | None:
+def metric_value(row: Mapping[str, Any], metric: str) -> float | None:
     """Return a trial's figure: None where nothing was measured, infinity for a time among what never came."""
     return math.inf if metric in TIMES and numbers.endless(row, metric) else row.get(metric)
 
 
-def paired(left: Mapping[int, float], right: Mapping[int, float]) -> list[tuple[float, float]]:
+def pair_by_round(left: Mapping[int, float], right: Mapping[int, float]) -> list[tuple[float, float]]:
     """Pair the values of both sides by round; a round without a value on both is left out."""
     return [(left[number], right[number]) for number in sorted(left.keys() & right.keys())]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from bench.model import Interval
-from bench.statistics.interval import LEVEL, paired, paired_ratio, t_reach
+from bench.statistics.interval import LEVEL, pair_by_round, paired_ratio, t_reach
 
 Values = Mapping[str, Mapping[int, float]]
 """One figure by case and round."""
@@ -119,7 +119,7 @@ class _Spread:
     freedom: int
     noise: float
 
-    def expected(self, noise: _Noise | None) -> tuple[float, float]:
+    def expected_variance(self, noise: _Noise | None) -> tuple[float, float]:
         """Return the variance that a pair of such noise should have, and its degrees of freedom.
 
         The degrees of a sum of variances are those of F. E. Satterthwaite ("An approximate distribution of estimates of
@@ -155,7 +155,7 @@ class RoundRatios:
         self._cases = list(values)
         rounds = sorted({number for by_round in values.values() for number in by_round})
         self._logs = _logs(values, self._cases, rounds)
-        self._spreads = self._pooled()
+        self._spreads = self._pool_variances()
 
     def ratio(self, case: str, other_case: str) -> RoundRatio | None:
         """Return `case` over `other_case`; None where no round has both, or their ratio is no number.
@@ -163,7 +163,7 @@ class RoundRatios:
         Without an interval where fewer than two rounds have both, or one of the values is zero or infinite: then the
         ratio is the median of the rounds' ratios.
         """
-        pairs = paired(self._values.get(case, {}), self._values.get(other_case, {}))
+        pairs = pair_by_round(self._values.get(case, {}), self._values.get(other_case, {}))
         if not all(_ordinary(left) and _ordinary(right) for left, right in pairs):
             median = paired_ratio(pairs)
             return RoundRatio(median.median, len(pairs)) if median else None
@@ -184,7 +184,7 @@ class RoundRatios:
         own_variance, own_freedom = statistics.variance(logs), len(logs) - 1
         spread = self._spreads[_kind(self._groups[case], self._groups[other_case])]
         noise = self._noise(case, other_case)
-        prior, prior_freedom = spread.expected(noise)
+        prior, prior_freedom = spread.expected_variance(noise)
         weight = PRIOR_FREEDOM if noise is None else min(SLICED_FREEDOM, prior_freedom)
         moderated = (weight * prior + own_freedom * own_variance) / (weight + own_freedom)
         variance = max(own_variance, moderated) if noise is None else moderated
@@ -205,7 +205,7 @@ class RoundRatios:
             return None
         return _Noise(_mean(variances), sum(freedom for _, freedom in variances))
 
-    def _pooled(self) -> dict[_Kind, _Spread]:
+    def _pool_variances(self) -> dict[_Kind, _Spread]:
         """Pool the variances of all pairs that are like one another."""
         kinds: dict[_Kind, list[tuple[float, int]]] = {}
         noises: dict[_Kind, list[float]] = {}

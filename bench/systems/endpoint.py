@@ -40,7 +40,7 @@ class Endpoint:
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
-    def shown(self) -> str:
+    def display_address(self) -> str:
         """What messages and reports say: the addresses, without any property."""
         return ", ".join(filter(None, (self.address, self.admin)))
 
@@ -50,19 +50,19 @@ def parse(text: str) -> Endpoint:
     return Endpoint(**json.loads(text)) if text.startswith("{") else Endpoint(text)
 
 
-def resolved(text: str) -> Endpoint:
+def resolve(text: str) -> Endpoint:
     """Read an endpoint with its references replaced by their values. Raises LoadError for one that has none."""
     endpoint = parse(text)
-    return Endpoint(endpoint.address, endpoint.admin, _resolved(endpoint.client), endpoint.tenant)
+    return Endpoint(endpoint.address, endpoint.admin, _resolve_references(endpoint.client), endpoint.tenant)
 
 
-def _resolved(value: Any) -> Any:  # noqa: ANN401 - what YAML holds
+def _resolve_references(value: Any) -> Any:  # noqa: ANN401 - what YAML holds
     if isinstance(value, Mapping):
-        return {name: _resolved(element) for name, element in value.items()}
-    return _REFERENCE.sub(_referred, value) if isinstance(value, str) else value
+        return {name: _resolve_references(element) for name, element in value.items()}
+    return _REFERENCE.sub(_reference_value, value) if isinstance(value, str) else value
 
 
-def _referred(reference: re.Match[str]) -> str:
+def _reference_value(reference: re.Match[str]) -> str:
     kind, name = reference.groups()
     if kind == "env":
         if name not in os.environ:

@@ -57,7 +57,7 @@ class Jvm:
             f"-Xmx{self.heap_mib}m",
             *_FIXED,
             *(["-XX:TieredStopAtLevel=1"] if self.jit is Jit.C1 else []),
-            *self._sharing(),
+            *self._archive_flags(),
             *self.options,
             *(f"-D{name}={value}" for name, value in self.properties.items()),
             "-cp",
@@ -66,13 +66,13 @@ class Jvm:
             *arguments,
         )
 
-    def _sharing(self) -> list[str]:
+    def _archive_flags(self) -> list[str]:
         if self.archive is None or not self.archive.is_file():
             return []
         return [_SHARES, f"{_USES}{self.archive}"]
 
 
-def archiving(command: Sequence[str], archive: Path) -> tuple[str, ...]:
+def archiving_command(command: Sequence[str], archive: Path) -> tuple[str, ...]:
     """Return a server's command line changed so that it writes its class-data archive when it ends (SIGTERM).
 
     Use it for one server of each role that has started and taken a request; the archive holds what it loaded.

@@ -14,7 +14,7 @@ _INTEGER, _NUMBER, _FLAG = ("int", "long", "short"), ("double", "float"), ("bool
 
 
 @cache
-def listed(file: Path) -> Mapping[str, str]:
+def property_types(file: Path) -> Mapping[str, str]:
     """Read a list of properties (clusters/*/*-properties.txt): the type of each by name, empty where nobody knows."""
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = (line.partition("\t") for line in lines if line and not line.startswith("#"))
@@ -31,7 +31,7 @@ def unknown(owned: Iterable[tuple[str, Settings, Collection[str]]]) -> list[tupl
     ]
 
 
-def misvalued(owner: str, settings: Settings, kinds: Mapping[str, str]) -> Iterator[str]:
+def wrong_values(owner: str, settings: Settings, kinds: Mapping[str, str]) -> Iterator[str]:
     """Say in full sentences which settings have values that are not of their property's type."""
     for name, value in settings.items():
         kind = kinds.get(name, "")

@@ -179,7 +179,7 @@ class System(Protocol):
     states: Sequence[str]
     """What of a topic's state a step may wait for: in_sync, copies, topic."""
 
-    def shared(self, clusters: Sequence[Cluster]) -> tuple[Cluster, Sequence[str]] | None:
+    def shared_cluster(self, clusters: Sequence[Cluster]) -> tuple[Cluster, Sequence[str]] | None:
         """Return one cluster on which cases of each of several clusters can run, and the group of each; None for none.
 
         The cases of each have their storage nodes for themselves, as many as they would have alone; these are

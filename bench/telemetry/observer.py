@@ -139,7 +139,7 @@ def write_samples(file: Path, samples: Iterable[tuple[Sample, int]]) -> None:
     columns = zip(*((*sample, number) for sample, number in sorted(samples)), strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, SAMPLES.types, strict=True)]
     file.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(file) as hidden:
+    with durable_files.replace_file(file) as hidden:
         pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bench.model import Case, Cluster, Jit, Load, Pacing, Settings, Topic
 from bench.run import wiring
-from bench.run.cluster import running
+from bench.run.cluster import run_cluster
 from bench.systems.protocols import Admin, Parts, System
 from bench.systems.server_metrics import Scrape
 
@@ -74,6 +74,6 @@ def live_system(
     load = Load(1, 100, Pacing(), 1, 0, 0.0, None, 1)
     case = Case(name, name, {}, cluster, 2, TOPIC[name], {}, {}, load)
     folder: Path = tmp_path_factory.mktemp(name)
-    with running(cluster, folder / "nodes", folder / "logs") as live:
+    with run_cluster(cluster, folder / "nodes", folder / "logs") as live:
         names, parts = [node.name for node in live.nodes], live.system.parts(case)
         yield LiveSystem(live.system, live.endpoint, live.admin, names, live.scrapes, parts)

@@ -21,7 +21,7 @@ from bench.backends.node_backend import NodeBackend
 from bench.errors import FaultError, NodeDiedError
 from bench.model import DOCKER, PROCESS, Cluster, Jit, Node, Topic
 from bench.run import wiring
-from bench.run.cluster import LiveCluster, running
+from bench.run.cluster import LiveCluster, run_cluster
 from tests.secured import process_state, shell_commands
 
 pytestmark = pytest.mark.integration
@@ -45,7 +45,7 @@ def servers(
     folder = tmp_path_factory.mktemp(request.param)
     spec = replace(CLUSTER, backend=request.param)
     logs = folder / "logs"
-    with running(spec, folder / "run" / "nodes" / "00-kafka", logs) as made:
+    with run_cluster(spec, folder / "run" / "nodes" / "00-kafka", logs) as made:
         yield made
     kept = {file.name: file.read_text() for file in logs.iterdir()}
     assert kept.keys() == {"controller-1.log", "broker-1.log", "broker-2.log"}
@@ -85,7 +85,7 @@ def as_somebody_elses(servers: LiveCluster, folder: Path) -> Iterator[LiveCluste
             for broker in brokers
         }
         spec = Cluster("kafka", "", {"broker": 2}, external=servers.endpoint, external_nodes=nodes)
-        with running(spec, folder / "external", folder / "external-logs") as made:
+        with run_cluster(spec, folder / "external", folder / "external-logs") as made:
             yield made
 
 
@@ -192,11 +192,11 @@ def test_packets_between_nodes_are_dropped_until_that_is_mended(
 
     backend.cut(second, rules)
 
-    assert backend.hindered(second.address)
+    assert backend.is_hindered(second.address)
     assert backend.answers(second, [first.address, backend.client], 0.5).keys() == {backend.client}
-    assert backend.struck(second, rules).struck > 0
+    assert backend.packet_counts(second, rules).affected_count > 0
     backend.mend(second, rules)
-    assert not backend.hindered(second.address)
+    assert not backend.is_hindered(second.address)
     assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
 
 

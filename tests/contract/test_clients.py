@@ -378,7 +378,7 @@ def test_what_a_pulsar_consumer_has_had_does_not_come_again(
 
 def unsettled(admin: Any, topic: Topic) -> int:
     """Count the messages that the topic's only subscription has not settled."""
-    told = [admin._topics._stored(topic, number, "")["cursors"] for number in range(topic.partitions)]
+    told = [admin._topics._internal_stats(topic, number, "")["cursors"] for number in range(topic.partitions)]
     return sum(
         cursor["numberOfEntriesSinceFirstNotAckedMessage"] - 1 for one in told for cursor in one.values()
     )

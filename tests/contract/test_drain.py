@@ -12,7 +12,7 @@ import pytest
 from bench.errors import ClusterError
 from bench.model import Cluster, Jit, Settings, Topic
 from bench.run import wiring
-from bench.run.cluster import LiveCluster, running
+from bench.run.cluster import LiveCluster, run_cluster
 from bench.systems.memory.admin import MemoryAdmin
 from tests.contract.test_clients import read_all, send_sync
 
@@ -40,7 +40,7 @@ def draining(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     nodes, settings, node = CLUSTERS[name]
     folder: Path = tmp_path_factory.mktemp(name)
     cluster = Cluster(name, wiring.version(name), nodes, jit=Jit.C1)
-    with running(cluster, folder / "nodes", folder / "logs") as live:
+    with run_cluster(cluster, folder / "nodes", folder / "logs") as live:
         yield Draining(live, settings, node)
 
 

@@ -11,7 +11,7 @@ import pytest
 from bench.numbers import NOTHING
 from bench.report import results, sweep
 from bench.report.answer import answer
-from bench.report.figures import leading
+from bench.report.figures import first_page_drawings
 from bench.report.presentation import Presentation
 from bench.report.results import Results
 from tests.report_data import build
@@ -90,7 +90,7 @@ def test_the_table_has_a_row_a_role_and_work(found: Results) -> None:
 
 
 def test_the_drawing_has_the_same_figures(found: Results) -> None:
-    drawing = leading(found, sweep.parts(found))["batch-costs"]
+    drawing = first_page_drawings(found, sweep.parts(found))["batch-costs"]
 
     assert "Kafka broker, copied: 500 µs." in drawing.alt
 

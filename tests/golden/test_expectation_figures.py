@@ -7,7 +7,7 @@ import pandas as pd
 from bench.numbers import NOTHING
 from bench.report import sweep
 from bench.report.answer import answer
-from bench.report.figures import leading
+from bench.report.figures import first_page_drawings
 from bench.report.presentation import Labels, Presentation
 from bench.report.results import Results
 from tests.fault_sketch import Case, Trial, results
@@ -97,7 +97,7 @@ def test_where_another_figure_comes_first_the_page_is_that_of_the_fault() -> Non
 def test_the_drawing_has_a_row_a_configuration_with_its_median() -> None:
     found = run(SPREAD, PULSAR_SPREAD)
 
-    drawing = leading(found, sweep.parts(found), Labels())["asked"]
+    drawing = first_page_drawings(found, sweep.parts(found), Labels())["asked"]
 
     assert drawing.alt == (
         "Farthest broker from the mean. Kafka, 30 partitions: 40 %. Kafka, 120 partitions: 10 %. Pulsar, Pulsar: 30 %."

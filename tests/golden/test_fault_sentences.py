@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.report.answer.fault_findings import findings, struck
+from bench.report.answer.fault_findings import fault_run, findings
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -18,11 +18,11 @@ TWO_OF_THREE = {"topic": {"quorums": "3-3-2"}}
 
 
 def texts(found: Results) -> list[str]:
-    return [finding.full_text for finding in findings(struck(found, Labels()))]
+    return [finding.full_text for finding in findings(fault_run(found, Labels()))]
 
 
 def boxed(found: Results, note: str = "") -> tuple[str, ...]:
-    return notices(struck(found, Labels()), note)
+    return notices(fault_run(found, Labels()), note)
 
 
 def kafka(*trials: Trial, **settings: str) -> Case:
@@ -184,7 +184,7 @@ def test_where_a_fault_repeats_the_times_are_added_up() -> None:
     mostly_short = (0.24, 0.06, 0.24, 0.18, 0.22, 0.08, 0.1, 0.71, 14.75, 0.84, 0.12)
     found = results(kafka(Trial(writes=kills)), pulsar(Trial(writes=mostly_short)), window_s=480)
 
-    (finding,) = findings(struck(found, Labels()))
+    (finding,) = findings(fault_run(found, Labels()))
 
     assert finding.text == (
         "Nothing was lost; writes and reads stopped for 72 s in all on Kafka (11 kills in 8 min, 5.6 to 7.7 s each) "
@@ -308,13 +308,13 @@ ALARMS = (
     ],
 )
 def test_only_a_loss_that_a_promise_covers_is_an_alarm(case: Case, expected: tuple[str, ...]) -> None:
-    assert tuple(alarms(struck(results(case), Labels()))) == expected
+    assert tuple(alarms(fault_run(results(case), Labels()))) == expected
 
 
 def test_duplicates_are_an_alarm_where_the_producer_is_idempotent() -> None:
     found = results(replace(kafka(Trial(duplicates=7)), effective={"enable.idempotence": "true"}))
 
-    assert list(alarms(struck(found, Labels()))) == [
+    assert list(alarms(fault_run(found, Labels()))) == [
         "Kafka has up to 7 duplicates in a trial, although its configuration promises each message once."
     ]
 

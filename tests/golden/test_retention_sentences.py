@@ -131,7 +131,7 @@ def test_each_reading_has_a_row() -> None:
 def test_bytes_are_drawn_over_time_with_the_steps() -> None:
     found = retained()
     courses = disk_usage.courses(found, sweep.parts(found), Labels())
-    with style.drawing():
+    with style.typography():
         kafka, pulsar = disk_usage.disk_usage(courses).axes
 
     assert [course.label for course in courses] == ["Kafka", "as shipped", "an hour"]

@@ -100,7 +100,7 @@ def settled() -> list[str]:
 def test_both_systems_are_measured_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ran(tmp_path, SCENARIO, monkeypatch)
 
-    trials = [run.read(f"trials/{number:04d}/trial.json") for number in sorted(run.done())]
+    trials = [run.read(f"trials/{number:04d}/trial.json") for number in sorted(run.done_trials())]
     assert [trial["verdict"] for trial in trials] == ["valid"] * 3, [trial["reason"] for trial in trials]
     manifest = run.read("manifest.json")
     assert manifest["backend"] == "docker"

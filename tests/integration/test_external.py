@@ -193,7 +193,7 @@ def ran(
 
 
 def trials(folder: RunFolder) -> list[dict[str, object]]:
-    return [folder.read(f"trials/{number:04d}/trial.json") for number in sorted(folder.done())]
+    return [folder.read(f"trials/{number:04d}/trial.json") for number in sorted(folder.done_trials())]
 
 
 def everything(folder: RunFolder) -> bytes:
@@ -465,7 +465,7 @@ def test_a_run_that_is_stopped_and_then_killed_keeps_its_trials_leaves_what_clea
     run = RunFolder(only(tmp_path / "out"))
     assert process.returncode == 130, said
     assert kafka_topics() == strangers
-    assert 0 in run.done()
+    assert 0 in run.done_trials()
 
     process = bench("run", "--resume", run.path)
     until(lambda: any("trial-0002" in name for name in kafka_topics()), _STARTS_S)
@@ -475,8 +475,10 @@ def test_a_run_that_is_stopped_and_then_killed_keeps_its_trials_leaves_what_clea
 
     (left,) = kafka_topics() - strangers
     assert left == f"bench-{run.path.name}-trial-0002"
-    assert run.done() == {0, 1}
-    finished = {number: (run.trials / f"{number:04d}" / "trial.json").read_bytes() for number in run.done()}
+    assert run.done_trials() == {0, 1}
+    finished = {
+        number: (run.trials / f"{number:04d}" / "trial.json").read_bytes() for number in run.done_trials()
+    }
 
     listed = finished_here("clean", "--cluster", file, "--dry-run")
     assert left in listed

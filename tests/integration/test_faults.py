@@ -95,7 +95,7 @@ def test_a_node_that_dies_by_itself_under_faults_is_started_again_and_it_is_told
 ) -> None:
     monkeypatch.setattr(supervision, "RESTART_S", 1.0)
     told: list[tuple[str, int]] = []
-    with backend.supervised(lambda name, status: told.append((name, status))):
+    with backend.supervise(lambda name, status: told.append((name, status))):
         backend.end_node(nodes[0], kill=True)  # asked for: it stays away
         os.kill(backend.pids()["echo-2"], 9)
         time.sleep(0.5)
@@ -114,7 +114,7 @@ def test_who_is_started_again_is_told_back_once_its_port_is_open(
 ) -> None:
     monkeypatch.setattr(supervision, "RESTART_S", 0.5)
     back: list[tuple[str, bool]] = []
-    with backend.supervised(
+    with backend.supervise(
         lambda _name, _status: None, lambda name: back.append((name, backend.listens(nodes[1])))
     ):
         os.kill(backend.pids()["echo-2"], 9)
@@ -159,7 +159,7 @@ def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, n
     backend.cut(one, rules("rules", other.address))
     assert not reaches(one, other)
     assert not reaches(other, one)
-    assert backend.struck(one, rules("rules")).struck > 0
+    assert backend.packet_counts(one, rules("rules")).affected_count > 0
     assert reaches(one, third)
     assert reaches(third, other)
     assert answers(one)
@@ -198,7 +198,7 @@ def test_a_cut_in_one_direction_lets_the_other_pass(backend: ProcessBackend, nod
     backend.cut(one, rules("rules", other.address, inbound=False))
 
     assert not reaches(one, other)
-    assert backend.struck(one, rules("rules")).struck > 0
+    assert backend.packet_counts(one, rules("rules")).affected_count > 0
     assert not reaches(other, one)  # the answer does not get out
 
 
@@ -212,7 +212,7 @@ def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list
         for _ in range(5000):
             datagrams.sendto(b"x", (one.address, 9))
     assert (
-        800 < backend.struck(one, rules("rules")).struck < 1200
+        800 < backend.packet_counts(one, rules("rules")).affected_count < 1200
     )  # 1000 expected, and 28 is one standard deviation
 
 
@@ -227,7 +227,7 @@ def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, node
         with suppress(BlockingIOError):
             while True:
                 came.append(received.recv(10))
-    assert backend.struck(one, rules("rules")) == Packets(met=50, went_out=50)
+    assert backend.packet_counts(one, rules("rules")) == Packets(met=50, went_out=50)
     assert sorted(came) == sorted([b"%d" % number for number in range(50)] * 2)
 
     backend.mend(one, rules("rules"))

@@ -73,7 +73,7 @@ def load_machines(token: Path, logs: Path, agents: int) -> Iterator[LoadProcesse
     """The processes of agents that have joined."""
     with AgentOptions(agents, RUNNER, token).listen() as listener:
         invitation = Invitation(listener, agents, read_token(token), suite_version())
-        with LoadPlan(invitation).started(logs, 1) as load:
+        with LoadPlan(invitation).start_processes(logs, 1) as load:
             yield load
 
 

@@ -134,7 +134,7 @@ def test_a_disk_takes_what_its_limit_says_and_an_fsync_as_long(nodes: list[Node]
             assert 0.002 <= got["fsync"] < 0.01
 
         held.set_limits({})
-        assert all(disk_rate.measured(folder) > 8e6 for folder in folders.values())
+        assert all(disk_rate.measure(folder) > 8e6 for folder in folders.values())
 
 
 HOLD = """

@@ -28,7 +28,7 @@ from bench.analysis import analyse, spark_session
 from bench.backends import sandbox
 from bench.model import DOCKER, PROCESS, Cluster, Jit
 from bench.run import outside, wiring
-from bench.run.cluster import running
+from bench.run.cluster import run_cluster
 from bench.run.folder import RunFolder
 from bench.run.load_machines import AgentOptions
 from bench.run.plan import Plan
@@ -102,7 +102,7 @@ class Arms:
     def cluster(self) -> Iterator[Path]:
         """Start the servers, and yield the file that describes them as somebody else's."""
         spec = Cluster(self._system, wiring.version(self._system), NODES[self._system], jit=Jit.C1)
-        with running(spec, self._folder / "nodes", self._folder / "logs") as live:
+        with run_cluster(spec, self._folder / "nodes", self._folder / "logs") as live:
             host = next(node.address for node in live.nodes if node.role == "broker")
             file = self._folder / "cluster.yaml"
             text = CLUSTER_FILES[self._system]

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.capacity.capacity import Capacity, combined
+from bench.capacity.capacity import Capacity, combine_starts
 from bench.capacity.hold import Hold, backlog_slope
 from bench.capacity.hold_log import SAMPLE_NS
 from bench.capacity.judgement import HoldVerdict, judge
@@ -291,7 +291,7 @@ def summary(server: Server, runs: list[list[Found]]) -> dict[str, Any]:
     }
     results = [[found.capacity for found in run if found.capacity] for run in runs]
     if all(results):
-        intervals = [interval for run in results if (interval := combined(run).interval)]
+        intervals = [interval for run in results if (interval := combine_starts(run).interval)]
         figures |= {
             "coverage": _share(interval.low <= truth <= interval.high for interval in intervals),
             "combined_width": _median_width([(interval.low, interval.high) for interval in intervals]),
@@ -319,7 +319,7 @@ def decided(cluster: Start, rate: float) -> HoldVerdict:
     while (verdict := judge(hold, CONDITIONS.level).verdict) is HoldVerdict.UNDECIDED:
         if hold.seconds >= CONDITIONS.plan.most_lengths * CONDITIONS.plan.confirm_seconds:
             break
-        hold = hold.joined(cluster.hold(request))
+        hold = hold.merge(cluster.hold(request))
     return verdict
 
 

@@ -31,7 +31,7 @@ from bench.backends import sandbox
 from bench.model import Case, Topic, Trial
 from bench.run import folder as run_folder
 from bench.run import plan
-from bench.run.cluster import cluster_folder, running
+from bench.run.cluster import cluster_folder, run_cluster
 from bench.run.cluster_warm_up import warm_up
 from bench.run.load_machines import LoadPlan
 from bench.run.testbed import Testbed, ignore_progress
@@ -118,7 +118,7 @@ def main() -> None:
         folder = run_folder.create(Path(made), "idle-bookies", "standard")
         where, logs = cluster_folder(folder, 0, chosen[0].cluster)
         logs.mkdir(parents=True)
-        with LoadPlan().started(logs, 1) as load, running(chosen[0].cluster, where, logs) as live:
+        with LoadPlan().start_processes(logs, 1) as load, run_cluster(chosen[0].cluster, where, logs) as live:
             testbed = Testbed(live, load, folder, 1)
             alone = [replace(case, load=replace(case.load, consumers=0)) for case in chosen]
             warm_up(testbed, alone, options.warm_up_s, where / ".warm-up")

@@ -30,7 +30,7 @@ from bench.load.commands import Produce
 from bench.load.process import PRODUCER_MODULE, WorkerProcess
 from bench.model import Cluster, Jit, Load, Pacing, Settings, Topic
 from bench.run import wiring
-from bench.run.cluster import running
+from bench.run.cluster import run_cluster
 from tests.perf.bare_loops import LOOPS, MESSAGE_BYTES, WARM_UP_S
 
 CLUSTERS = {
@@ -165,7 +165,7 @@ def cluster(options: argparse.Namespace) -> Iterator[str]:
     spec = Cluster(name, wiring.version(name), CLUSTERS[name], jit=options.jit)
     with (
         tempfile.TemporaryDirectory() as folder,
-        running(spec, Path(folder, "nodes"), Path(folder, "logs")) as live,
+        run_cluster(spec, Path(folder, "nodes"), Path(folder, "logs")) as live,
     ):
         live.admin.create_topic(Topic(options.topic, options.partitions, COPIES[name]))
         yield live.endpoint

@@ -21,7 +21,7 @@ from bench.backends import sandbox
 from bench.backends.machine import java_version
 from bench.model import Cluster, Jit
 from bench.run import wiring
-from bench.run.cluster import LiveCluster, running
+from bench.run.cluster import LiveCluster, run_cluster
 from bench.run.compilers import Compilers
 from bench.scenario.system_spec import spec_of
 from bench.systems.registry import describe
@@ -46,7 +46,7 @@ def start(name: str, nodes: dict[str, int], jit: Jit) -> Start:
     cluster = Cluster(name, wiring.version(name), nodes, jit=jit)
     with (
         tempfile.TemporaryDirectory() as folder,
-        running(cluster, Path(folder) / "nodes", Path(folder) / "logs") as live,
+        run_cluster(cluster, Path(folder) / "nodes", Path(folder) / "logs") as live,
     ):
         cpu_s, compilers_cpu_s = _cpu_s(live)
         return Start(name, jit, round(live.start_s, 2), round(cpu_s, 1), round(compilers_cpu_s, 1))

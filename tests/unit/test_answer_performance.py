@@ -257,7 +257,7 @@ def test_a_loss_that_a_promise_covers_goes_first_and_is_an_alarm(tmp_path: Path)
 
     assert told.line.startswith("7 of ")
     (alarm,) = told.alarms
-    assert Configurations(lossy, Labels()).named(case) in alarm
+    assert Configurations(lossy, Labels()).name_with_system(case) in alarm
     assert alarm.endswith("acknowledged messages, although nothing failed.")
 
 

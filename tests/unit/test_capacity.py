@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.capacity.capacity import Capacity, Step, combined, pass_shares
+from bench.capacity.capacity import Capacity, Step, combine_starts, pass_shares
 from bench.capacity.judgement import HoldVerdict, Judgement
 
 PASSED, FAILED, UNDECIDED, CLIENT_LIMITED = HoldVerdict
@@ -26,7 +26,7 @@ def capacity(passed: float | None, failed: float | None) -> Capacity:
 
 def test_medians_and_the_interval_over_starts() -> None:
     """Logarithms of 100, 110, 121 differ by ln 1.1; t(2) = 4.3027, so an end is 4.3027 ln 1.1 / sqrt(3) away."""
-    result = combined([capacity(100, 110), capacity(121, 133.1), capacity(110, 121)])
+    result = combine_starts([capacity(100, 110), capacity(121, 133.1), capacity(110, 121)])
     reach = math.exp(4.302653 * math.log(1.1) / math.sqrt(3))
 
     assert (result.starts, result.passed_rate, result.failed_rate) == (3, 110, 121)
@@ -36,7 +36,7 @@ def test_medians_and_the_interval_over_starts() -> None:
 
 
 def test_equal_starts_leave_the_interval_of_one() -> None:
-    result = combined([capacity(100, 110)] * 5)
+    result = combine_starts([capacity(100, 110)] * 5)
 
     assert result.interval is not None
     assert result.interval.low == pytest.approx(100)
@@ -44,13 +44,13 @@ def test_equal_starts_leave_the_interval_of_one() -> None:
 
 
 def test_below_three_starts_there_is_no_interval_over_starts() -> None:
-    result = combined([capacity(100, 110), capacity(110, 121)])
+    result = combine_starts([capacity(100, 110), capacity(110, 121)])
 
     assert (result.passed_rate, result.failed_rate, result.interval) == (105, 115.5, None)
 
 
 def test_a_start_that_no_rate_passed_takes_the_interval_to_zero() -> None:
-    result = combined([capacity(100, 110), capacity(None, 10), capacity(100, 110)])
+    result = combine_starts([capacity(100, 110), capacity(None, 10), capacity(100, 110)])
 
     assert result.passed_rate == 100
     assert result.interval is not None
@@ -58,7 +58,7 @@ def test_a_start_that_no_rate_passed_takes_the_interval_to_zero() -> None:
 
 
 def test_a_start_that_the_client_limited_leaves_the_interval_open() -> None:
-    result = combined([capacity(100, 110), capacity(100, None), capacity(100, None)])
+    result = combine_starts([capacity(100, 110), capacity(100, None), capacity(100, None)])
 
     assert (result.failed_rate, result.limited_by_client) == (math.inf, 2)
     assert result.interval is not None
@@ -68,7 +68,7 @@ def test_a_start_that_the_client_limited_leaves_the_interval_open() -> None:
 def test_starts_where_a_higher_rate_passed_are_counted() -> None:
     odd = Capacity((step(100, FAILED), step(110, PASSED), step(121, FAILED)))
 
-    assert combined([odd, capacity(100, 110)]).non_monotone == 1
+    assert combine_starts([odd, capacity(100, 110)]).non_monotone == 1
 
 
 def test_pass_shares_fall_with_the_rate() -> None:
@@ -98,7 +98,7 @@ def test_rates_that_were_not_decided_have_no_pass_share() -> None:
 
 def test_without_starts_there_is_nothing_to_combine() -> None:
     with pytest.raises(statistics.StatisticsError):
-        combined([])
+        combine_starts([])
 
 
 bounds = st.floats(1, 1e5).flatmap(lambda low: st.tuples(st.just(low), st.floats(1.01 * low, 2 * low)))
@@ -106,7 +106,7 @@ bounds = st.floats(1, 1e5).flatmap(lambda low: st.tuples(st.just(low), st.floats
 
 @given(st.lists(bounds, min_size=3, max_size=8))
 def test_the_interval_reaches_over_both_medians(starts: list[tuple[float, float]]) -> None:
-    result = combined([capacity(low, high) for low, high in starts])
+    result = combine_starts([capacity(low, high) for low, high in starts])
 
     assert result.interval is not None
     assert result.interval.low <= result.passed_rate < result.failed_rate <= result.interval.high

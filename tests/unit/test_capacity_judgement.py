@@ -203,7 +203,7 @@ def test_a_hold_goes_on_as_a_longer_one() -> None:
     other = replace(
         held([3, 4, 5, 6]), limited_by_client=True, copies_missing=True, backlogs={"producers": Slope(8, 2)}
     )
-    joined = one.joined(other)
+    joined = one.merge(other)
 
     assert (joined.seconds, joined.sent, joined.failed) == (6, 6000, 1)
     assert list(joined.late) == [1, 2, 3, 4, 5, 6]
@@ -217,7 +217,7 @@ def test_a_hold_goes_on_as_a_longer_one() -> None:
 
 def test_holds_of_two_rates_are_not_one() -> None:
     with pytest.raises(ValueError, match="not the same hold"):
-        held([0]).joined(held([0], due=999))
+        held([0]).merge(held([0], due=999))
 
 
 def test_counts_of_different_seconds_are_refused() -> None:

@@ -47,7 +47,7 @@ def test_a_kafka_cluster_has_an_address_properties_and_a_limit(tmp_path: Path) -
 def test_a_pulsar_cluster_has_two_addresses_a_tenant_and_stated_settings(tmp_path: Path) -> None:
     found = read_cluster_file(written(tmp_path, PULSAR))
 
-    assert found.endpoint.shown == "pulsar+ssl://one:6651, https://one:8443"
+    assert found.endpoint.display_address == "pulsar+ssl://one:6651, https://one:8443"
     assert found.endpoint.tenant == "team"
     assert found.most_messages_per_s == 0.0
     assert found.settings == {"bookie": {"journalSyncData": True}}
@@ -117,7 +117,7 @@ def test_references_stay_references_until_somebody_connects(
 
     assert "from" not in text
     assert endpoints.parse(text).client == client
-    assert endpoints.resolved(text).client == {
+    assert endpoints.resolve(text).client == {
         "a": "from the environment",
         "b": {"c": "from a file"},
         "d": "plain",
@@ -133,4 +133,4 @@ def test_references_stay_references_until_somebody_connects(
 )
 def test_a_reference_to_nothing_is_an_error(reference: str, said: str) -> None:
     with pytest.raises(LoadError, match=said):
-        endpoints.resolved(str(Endpoint("one", client={"a": reference})))
+        endpoints.resolve(str(Endpoint("one", client={"a": reference})))

@@ -68,7 +68,9 @@ def test_curves_keep_their_points_with_three_digits(run: Path, compact: Path) ->
 
 def test_samples_are_of_the_trials_and_metrics_that_are_drawn(run: Path, compact: Path) -> None:
     before, after = results.read(run), results.read(compact)
-    drawn = [column.samples for part in sweep.parts(before) for column in resources.drawn(before, part)]
+    drawn = [
+        column.samples for part in sweep.parts(before) for column in resources.trial_columns(before, part)
+    ]
 
     assert set(after.telemetry["trial"]) == {int(samples["trial"].iloc[0]) for samples in drawn}
     assert set(after.telemetry["metric"]) == set(before.telemetry["metric"]) & resources.METRICS
@@ -92,7 +94,7 @@ def test_a_long_trial_is_drawn_in_steps_of_several_seconds() -> None:
         }
     )
 
-    stepped = compact_run._stepped(samples)
+    stepped = compact_run._step_means(samples)
 
     assert len(stepped) == 167
     assert list(stepped["at_ns"][:3]) == [0, 3 * NANOS, 6 * NANOS]
@@ -105,11 +107,11 @@ def test_a_long_trial_is_drawn_in_steps_of_several_seconds() -> None:
     [(123_456, 123_500), (0, 0), (-98_764, -98_760), (7, 7), (1_000_499, 1_000_000)],
 )
 def test_numbers_have_four_digits(value: int, rounded: int) -> None:
-    assert list(compact_run._rounded(pd.Series([value], dtype="int64"))) == [rounded]
+    assert list(compact_run._round_values(pd.Series([value], dtype="int64"))) == [rounded]
 
 
 def test_infinite_and_missing_numbers_stay() -> None:
-    values = compact_run._rounded(pd.Series([np.inf, np.nan, 0.0123456]))
+    values = compact_run._round_values(pd.Series([np.inf, np.nan, 0.0123456]))
 
     assert values[0] == np.inf
     assert np.isnan(values[1])
@@ -140,9 +142,9 @@ def test_a_packed_page_keeps_its_title_and_unpacks_to_the_same_page() -> None:
         + "</body></html>"
     )
 
-    packed = packed_page.packed(page)
+    packed = packed_page.pack(page)
 
     assert "<title>Häuser &amp; more</title>" in packed
     assert len(packed) < len(page)
-    assert packed_page.unpacked(packed) == page
-    assert packed_page.unpacked(page) == page
+    assert packed_page.unpack(packed) == page
+    assert packed_page.unpack(page) == page

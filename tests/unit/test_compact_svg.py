@@ -101,7 +101,7 @@ def absolute(d: str) -> list[tuple[float, float]]:
 def figure() -> str:
     """A real figure: lines, an area, dots, a grid and a legend."""
     stream = io.StringIO()
-    with style.drawing():
+    with style.typography():
         drawn = Figure(figsize=(4, 3))
         axes = drawn.add_subplot()
         axes.plot(range(60), [value % 7 for value in range(60)], label="line")

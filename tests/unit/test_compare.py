@@ -555,8 +555,8 @@ def test_how_often_a_run_was_evaluated_is_no_difference() -> None:
 
 def test_a_part_of_the_manifest_may_be_accepted_as_a_whole() -> None:
     difference = run_comparison.Difference("versions.kafka", "4.3.1", "4.4.0")
-    assert run_comparison.accepted(difference, ["versions"])
-    assert not run_comparison.accepted(difference, ["version"])
+    assert run_comparison.is_accepted(difference, ["versions"])
+    assert not run_comparison.is_accepted(difference, ["version"])
 
 
 def test_another_load_of_the_same_case_is_unlike() -> None:

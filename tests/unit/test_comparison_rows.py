@@ -35,7 +35,7 @@ def declared(metric: str = RATE) -> Presentation:
 
 
 def drawn(found: Results, compared: list[ComparedCases], *, one_send_open: bool = True) -> list[str]:
-    with style.drawing():
+    with style.typography():
         figure = comparison_rows.comparison_rows(found, compared, one_send_open=one_send_open)
     assert figure is not None
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
@@ -76,7 +76,7 @@ def test_with_several_sends_open_it_is_a_rate(found: Results) -> None:
 
 def test_comparisons_of_other_metrics_have_axes_of_their_own(found: Results) -> None:
     compared = [*compared_cases(found, declared()), *compared_cases(found, declared("service_p99_ns"))]
-    with style.drawing():
+    with style.typography():
         figure = comparison_rows.comparison_rows(found, compared, one_send_open=True)
 
     assert figure is not None

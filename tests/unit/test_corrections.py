@@ -96,8 +96,8 @@ def test_every_correction_of_this_repository_names_scenarios_that_exist() -> Non
 def test_a_report_shows_corrections_at_its_top_and_minor_ones_at_its_end(file: Path) -> None:
     found = corrections({"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, broken=True, file=file)
 
-    top = templates.filled("corrections.html.j2", {"corrections": found})
-    end = templates.filled("sections/corrections.html.j2", {"content": found})
+    top = templates.render("corrections.html.j2", {"corrections": found})
+    end = templates.render("sections/corrections.html.j2", {"content": found})
 
     assert "<b>Corrected 2026-11-24:</b> Of all earlier runs." in top
     assert '<a href="#corrections">More</a>' in top
@@ -110,4 +110,4 @@ def test_a_report_shows_corrections_at_its_top_and_minor_ones_at_its_end(file: P
 def test_a_report_without_corrections_shows_none_at_its_top(file: Path) -> None:
     none = corrections({"scenario": "soak", "started_utc": ""}, broken=False, file=file)
 
-    assert templates.filled("corrections.html.j2", {"corrections": none}).strip() == ""
+    assert templates.render("corrections.html.j2", {"corrections": none}).strip() == ""

@@ -16,7 +16,7 @@ from bench.errors import LoadError, MissingAgentsError, SetupError
 from bench.load.agent import Wire, address_of, introduce, read_token
 from bench.load.commands import Close, Drain, Finish, Open, Produce, RateHold, RunSlice, Subscribe, Verify
 from bench.load.distributed_load import DistributedConsumers, DistributedProducers, LoadProcess, split
-from bench.load.joined_agents import Invitation, joined
+from bench.load.joined_agents import Invitation, gather_agents
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import NANOS, Cluster, Load, Pacing, Topic
 from bench.pacing import Schedule
@@ -180,7 +180,7 @@ def attempt(listener: socket.socket, speak: Callable[[Wire], None], deadline_s: 
     speaker.start()
     with (
         pytest.raises(MissingAgentsError) as refused,
-        joined(Invitation(listener, 1, TOKEN, "1.0", deadline_s)),
+        gather_agents(Invitation(listener, 1, TOKEN, "1.0", deadline_s)),
     ):
         pass
     speaker.join()

@@ -60,7 +60,7 @@ def test_the_line_rises_while_nothing_was_acknowledged_and_is_dotted_where_the_s
     tmp_path: Path,
 ) -> None:
     one = course(struck(tmp_path, [6.0, 12.0, 0.0, 0.0, 0.0], {1: "healing"}))
-    with style.drawing():
+    with style.typography():
         figure = downtime.downtime([one])
 
     assert figure is not None

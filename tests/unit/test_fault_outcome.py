@@ -9,7 +9,7 @@ import pytest
 from bench.records.steps import StrikeRecord, UndoRecord
 from bench.report import case_groups, fault_words, loss, outage, sweep
 from bench.report.answer import fault_table
-from bench.report.answer.fault_findings import findings, struck
+from bench.report.answer.fault_findings import fault_run, findings
 from bench.report.loss import Span
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -148,7 +148,7 @@ def test_of_several_faults_a_loss_is_held_against_the_one_that_it_reaches_to() -
 
     assert known is not None
     assert (known.span, known.kind, known.low_ns) == (Span.BEFORE_FAULT, "kill", 2 * SECOND)
-    assert findings(struck(found, Labels()))[0].text == (
+    assert findings(fault_run(found, Labels()))[0].text == (
         "Kafka lost the last 2.0 s of writes before the kill: 4,000 messages in each trial."
     )
 
@@ -285,7 +285,7 @@ def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:
 
 
 def test_a_table_for_less_room_has_a_row_an_outcome() -> None:
-    found = struck(results(*(kafka(Trial(), session=f"{number} s") for number in range(3))), Labels())
+    found = fault_run(results(*(kafka(Trial(), session=f"{number} s") for number in range(3))), Labels())
 
     whole, joined = fault_table.table(found), fault_table.table(found, joined=True)
 
@@ -296,7 +296,7 @@ def test_the_table_has_a_row_a_configuration_and_with_more_than_eight_a_row_an_o
     few = results(*(kafka(Trial(), session=f"{number} s") for number in range(8)))
     many = results(*(kafka(Trial(), session=f"{number} s") for number in range(9)))
 
-    tables = [fault_table.table(struck(found, Labels())) for found in (few, many)]
+    tables = [fault_table.table(fault_run(found, Labels())) for found in (few, many)]
 
     assert [len(table.rows) for table in tables if table] == [9, 2]
     system, first, *_ = tables[0].rows  # type: ignore[union-attr]
@@ -314,7 +314,7 @@ def test_one_column_spans_the_times_of_writes_and_reads_where_these_are_alike() 
     alike = results(kafka(Trial(writes=(6.0,), reads=(6.8,)), Trial(writes=(6.4,), reads=(6.2,))))
     apart = results(kafka(Trial(writes=(6.0,), reads=(9.0,))))
 
-    tables = [fault_table.table(struck(found, Labels())) for found in (alike, apart)]
+    tables = [fault_table.table(fault_run(found, Labels())) for found in (alike, apart)]
 
     heads = [[column.head for column in table.columns] for table in tables if table]
     times = [table.rows[1].cells[1].text for table in tables if table]

@@ -19,7 +19,7 @@ from tests.fault_sketch import ASKED_S, Case, Trial, results
 
 @pytest.fixture(autouse=True)
 def look() -> Iterator[None]:
-    with style.drawing():
+    with style.typography():
         yield
 
 

@@ -80,7 +80,7 @@ class Recorder:
         said = (node.name, len(rules.sources), len(rules.targets), f"{rules.share:g}")
         self.ask(" ".join([verb, *map(str, said)]))
 
-    def struck(self, node: Node, rules: PacketRules) -> Packets:
+    def packet_counts(self, node: Node, rules: PacketRules) -> Packets:
         assert rules.name in self.rules
         return self.packets.get(node.name, Packets(met=100, came_in=4, went_out=3))
 
@@ -94,7 +94,7 @@ class Recorder:
             return {}
         return dict.fromkeys(set(addresses) - self.silent, 0.0002)
 
-    def hindered(self, address: str) -> bool:
+    def is_hindered(self, address: str) -> bool:
         return address in self.hinders
 
     def slow_network(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> Any:
@@ -549,9 +549,12 @@ def test_a_loss_far_below_what_was_asked_for_is_not_proven(packets: Packets, pro
 
     assert lossy.proven is proven
     if proven:
-        assert f"broker-1 7 of 100 (7.0 %), broker-2 {packets.struck} of {packets.met:,}" in lossy.evidence
+        assert (
+            f"broker-1 7 of 100 (7.0 %), broker-2 {packets.affected_count} of {packets.met:,}"
+            in lossy.evidence
+        )
     else:
-        said = f"Too few packets were dropped: broker-2 {packets.struck} of {packets.met:,}."
+        said = f"Too few packets were dropped: broker-2 {packets.affected_count} of {packets.met:,}."
         assert lossy.unproven == said
 
 
@@ -1073,7 +1076,7 @@ def test_one_of_two_roles_may_be_meant() -> None:
     found = {targets.find("any broker or controller", NODES, lambda _: [], chance)[0].role for _ in range(50)}
 
     assert found == {"broker", "controller"}
-    assert "any controller or broker" in targets.allowed(NODES, [])
+    assert "any controller or broker" in targets.allowed_targets(NODES, [])
 
 
 def test_any_is_one_that_is_not_struck_already() -> None:
@@ -1165,7 +1168,7 @@ def test_targets_are_names_roles_and_parts() -> None:
     assert names("leader") == ["broker-3"]
     assert targets.of_partition("leader of 12") == ("leader", 12)
     assert targets.of_partition("leader") is None
-    assert "any controller" in targets.allowed(NODES, ("leader",))
+    assert "any controller" in targets.allowed_targets(NODES, ("leader",))
 
 
 NEVER_NS = 2**63 - 1

@@ -30,7 +30,7 @@ def test_a_file_has_changed_when_it_was_written_to_since_it_was_last_asked_of(tm
     files = MappedFiles()
 
     def changed() -> bool:
-        return files.changed(os.getpid(), address, _BYTES)
+        return files.has_changed(os.getpid(), address, _BYTES)
 
     assert changed()  # nothing is known yet
     assert not changed()
@@ -45,11 +45,11 @@ def test_a_file_has_changed_when_it_was_written_to_since_it_was_last_asked_of(tm
 def test_what_cannot_be_told_counts_as_changed(tmp_path: Path) -> None:
     _, address = mapped(tmp_path / "index")
     files = MappedFiles()
-    assert [files.changed(os.getpid(), address, _BYTES) for _ in range(2)] == [True, False]
+    assert [files.has_changed(os.getpid(), address, _BYTES) for _ in range(2)] == [True, False]
     (tmp_path / "index").unlink()
 
-    assert files.changed(os.getpid(), address, _BYTES)
-    assert files.changed(2**22 + 1, address + 1, _BYTES)  # nobody has this id
+    assert files.has_changed(os.getpid(), address, _BYTES)
+    assert files.has_changed(2**22 + 1, address + 1, _BYTES)  # nobody has this id
 
 
 def test_where_nobody_is_left_who_could_ask_nobody_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

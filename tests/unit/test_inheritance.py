@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from bench.errors import ScenarioError
 from bench.scenario import find, inheritance, load, names, standalone_text
-from bench.scenario.load import resolved
+from bench.scenario.load import resolve_document
 from bench.scenario.scenario_files import default_names
-from bench.scenario.yaml_source import YamlDocument, merged
+from bench.scenario.yaml_source import YamlDocument, merge
 
 BASE = """\
 name: base
@@ -193,7 +193,7 @@ def test_the_copy_of_each_scenario_of_the_suite_is_the_same_scenario(tmp_path: P
     copy = tmp_path / "scenario.yaml"
     copy.write_text(standalone_text(find(name)), encoding="utf-8")
 
-    assert resolved(copy).value == resolved(find(name)).value
+    assert resolve_document(copy).value == resolve_document(find(name)).value
 
 
 def test_a_file_of_defaults_is_no_scenario() -> None:
@@ -247,7 +247,7 @@ def test_content_that_is_split_into_a_base_and_the_rest_is_the_same(
 ) -> None:
     content, base, rest = parts
 
-    assert merged(YamlDocument(base), YamlDocument(rest)).value == content
+    assert merge(YamlDocument(base), YamlDocument(rest)).value == content
 
 
 def _paths(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -268,7 +268,7 @@ def test_every_key_of_a_merged_document_has_a_place_in_the_file_that_decides_it(
     parts: tuple[dict[str, Any], dict[str, Any], dict[str, Any]],
 ) -> None:
     _, base, rest = parts
-    document = merged(_document(base, "base"), _document(rest, "own"))
+    document = merge(_document(base, "base"), _document(rest, "own"))
 
     assert set(document.places) == set(_paths(document.value))
     for path in _paths(rest):

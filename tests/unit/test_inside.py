@@ -37,7 +37,7 @@ class Told:
     def trial(self, trial: Trial) -> None:
         """Nobody looks on."""
 
-    def finished(self, trial: Trial, record: TrialRecord) -> None:
+    def count_trial(self, trial: Trial, record: TrialRecord) -> None:
         self.finished_as.append((trial.number, record.state))
 
 
@@ -53,7 +53,7 @@ class Clusters:
         self._lasting = lasting
 
     @contextmanager
-    def running(self, cluster: Cluster, _where: Path, logs: Path) -> Iterator[Any]:
+    def run_cluster(self, cluster: Cluster, _where: Path, logs: Path) -> Iterator[Any]:
         self.logs.append(logs.name)
         if len(self.logs) in self._no_start:
             raise ClusterError("broker-1 did not come up.")
@@ -87,14 +87,14 @@ def folder(tmp_path: Path) -> RunFolder:
 class NoLoad:
     """Takes the place of the load processes: nothing is sent here."""
 
-    def started(self, *_: object) -> AbstractContextManager[None]:
+    def start_processes(self, *_: object) -> AbstractContextManager[None]:
         return nullcontext()
 
 
 class NoAgents:
     """Load machines that do not join."""
 
-    def started(self, *_: object) -> AbstractContextManager[None]:
+    def start_processes(self, *_: object) -> AbstractContextManager[None]:
         raise MissingAgentsError("1 of 3 agents joined.")
 
 
@@ -107,7 +107,7 @@ def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
         warm_up_s: float = 1.0,
     ) -> tuple[Runner, Clusters]:
         clusters, progress = Clusters(no_start, failing, lasting), Told()
-        monkeypatch.setattr(inside, "running", clusters.running)
+        monkeypatch.setattr(inside, "run_cluster", clusters.run_cluster)
         monkeypatch.setattr(inside, "warm_up", clusters.warm_up)
         monkeypatch.setattr(inside, "Bench", clusters.bench)
         as_progress: Any = progress
@@ -131,7 +131,7 @@ def test_without_its_agents_a_run_stops_and_no_trial_is_stored(make: Make, folde
         runner.run([[(CASE.cluster, list(TRIALS))]])
 
     assert finished_as(runner) == []
-    assert folder.done() == set()
+    assert folder.done_trials() == set()
 
 
 def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> None:
@@ -194,7 +194,7 @@ def test_trials_whose_cluster_does_not_come_up_have_failed_and_the_next_group_ru
 
     assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "finished")]
     assert len(clusters.logs) == 2
-    assert folder.done() == {0, 1}
+    assert folder.done_trials() == {0, 1}
     stored = folder.read("trials/0001/trial.json")
     assert (stored["state"], stored["verdict"]) == ("failed", "invalid")
     assert stored["reason"] == "The cluster did not start. broker-1 did not come up."
@@ -207,7 +207,7 @@ def test_a_cluster_that_does_not_come_up_again_leaves_the_rest_failed(make: Make
 
     assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "failed")]
     assert len(clusters.logs) == 2
-    assert folder.done() == {1, 2}
+    assert folder.done_trials() == {1, 2}
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ class Servers:
         sent = 5 * sum(number == trial.number for number, *_ in self.events)
         return SendCounts(sent=sent, acked=sent, failed=0, unknown=0, never_told=0)
 
-    def reading(self, trial: Trial, topic: object, folder: Path) -> dict[str, Any]:
+    def read_arguments(self, trial: Trial, topic: object, folder: Path) -> dict[str, Any]:
         names = ("system", "endpoint", "run")
         return dict.fromkeys(names, "x") | {"topic": topic, "consumer": {}, "trial": 0, "folder": folder}
 
@@ -345,7 +345,7 @@ def test_a_failure_in_a_slice_is_its_trials_and_the_others_stay(folder: RunFolde
     assert reason == "The load broke off."
     assert [trial.number for trial in left] == [0, 2]
     assert {number: one["state"] for number, one in documents.items()} == {1: "failed"}
-    assert folder.done() == {1}
+    assert folder.done_trials() == {1}
 
 
 def test_a_trial_that_stalls_takes_no_more_slices_and_is_invalid(folder: RunFolder) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from bench.errors import SetupError
 from bench.model import Jit
-from bench.systems.java import Jvm, archiving, flags
+from bench.systems.java import Jvm, archiving_command, flags
 from bench.systems.servers import Servers
 
 
@@ -45,7 +45,7 @@ def test_an_archiving_server_writes_an_archive_and_reads_none(tmp_path: Path) ->
     old.touch()
     command = Jvm("a.jar", 64, archive=old).command("some.Main", "argument")
 
-    changed = archiving(command, new)
+    changed = archiving_command(command, new)
 
     assert changed[:3] == ("java", f"-XX:ArchiveClassesAtExit={new}", "-Xlog:cds*=error")
     assert not any(str(old) in word or word == "-Xshare:auto" for word in changed)

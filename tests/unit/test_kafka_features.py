@@ -26,7 +26,7 @@ def said(monkeypatch: pytest.MonkeyPatch, out: str, status: int = 0, error: str 
 def test_levels_are_read_from_what_the_tool_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     said(monkeypatch, _TOLD)
 
-    assert features.finalized("jars", "10.99.1.11:9092") == {
+    assert features.finalized_levels("jars", "10.99.1.11:9092") == {
         "eligible.leader.replicas.version": "1",
         "metadata.version": "4.3-IV0",
     }
@@ -36,4 +36,4 @@ def test_a_tool_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     said(monkeypatch, "", status=1, error="Timed out waiting for a node assignment.")
 
     with pytest.raises(ClusterError, match=r"10\.99\.1\.11:9092.*status 1: Timed out"):
-        features.finalized("jars", "10.99.1.11:9092")
+        features.finalized_levels("jars", "10.99.1.11:9092")

@@ -6,7 +6,7 @@ import pytest
 
 from bench.model import Case, Cluster, Load, Pacing, Settings, text
 from bench.systems.kafka import config, settings
-from bench.systems.properties import misvalued, unknown
+from bench.systems.properties import unknown, wrong_values
 
 SOUND = Case(
     system="kafka",
@@ -27,7 +27,7 @@ def with_cluster(**changes: Any) -> Case:
 
 def test_a_sound_case_has_no_complaints() -> None:
     assert settings.check(SOUND) == []
-    assert unknown(settings.owned(SOUND)) == []
+    assert unknown(settings.owner_settings(SOUND)) == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_sound_case_has_no_complaints() -> None:
 def test_a_misspelt_setting_is_shown_with_the_nearest_name(
     case: Case, owner: str, name: str, nearest: str | None
 ) -> None:
-    [(found_owner, found_name, near)] = unknown(settings.owned(case))
+    [(found_owner, found_name, near)] = unknown(settings.owner_settings(case))
 
     assert (found_owner, found_name) == (owner, name)
     assert nearest is None or nearest in near
@@ -162,7 +162,7 @@ def test_the_brokers_own_minimum_counts_where_the_topic_says_none() -> None:
 
 @pytest.mark.parametrize("given", [{"linger.ms": 7}, {"queue.buffering.max.ms": 7}])
 def test_a_setting_replaces_a_default_under_any_of_its_names(given: Settings) -> None:
-    merged = settings.merged({"linger.ms": 0, "acks": "all"}, given)
+    merged = settings.merge_settings({"linger.ms": 0, "acks": "all"}, given)
 
     assert merged == {"acks": "all", **given}
     assert settings.lookup(merged, "linger.ms") == 7
@@ -180,7 +180,7 @@ def test_templates_set_only_properties_that_exist() -> None:
         given: Settings = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
         plain = {name: value for name, value in given.items() if "${" not in text(value)}
         assert given.keys() <= settings.server_properties().keys()
-        assert list(misvalued(role, plain, settings.server_properties())) == []
+        assert list(wrong_values(role, plain, settings.server_properties())) == []
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_processor_says_when_it_commits(given: Settings, complaint: str | None
 
 
 def test_a_processors_misspelt_setting_is_shown_with_the_nearest_name() -> None:
-    assert unknown(settings.owned(replace(SOUND, processor={"comit": "after"}))) == [
+    assert unknown(settings.owner_settings(replace(SOUND, processor={"comit": "after"}))) == [
         ("processor", "comit", ["commit"])
     ]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.analysis.statistics.look_levels import FIRST_LOOK, level, spent
+from bench.analysis.statistics.look_levels import FIRST_LOOK, cumulative_alpha, level
 
 
 def test_nobody_looked_means_95_percent() -> None:
@@ -16,7 +16,7 @@ def test_nobody_looked_means_95_percent() -> None:
 def test_the_first_look_spends_half() -> None:
     """k / (k + 1) of 5 %: 2.5 % at the first look."""
     assert level(1) == pytest.approx(0.975)
-    assert spent(1) == pytest.approx(0.025)
+    assert cumulative_alpha(1) == pytest.approx(0.025)
 
 
 def test_the_second_look_may_spend_two_thirds_in_all() -> None:
@@ -32,7 +32,7 @@ def test_levels_rise_so_that_no_number_of_looks_spends_it_all() -> None:
     levels = [level(look) for look in range(1, 13)]
 
     assert levels == sorted(levels)
-    assert spent(10**9) < 0.05 + 1e-12
+    assert cumulative_alpha(10**9) < 0.05 + 1e-12
 
 
 def test_twelve_looks_at_equal_cases_decide_falsely_in_4_6_percent() -> None:

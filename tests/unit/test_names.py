@@ -21,8 +21,11 @@ VAGUE = frozenset(
 SCENARIO_KEYS = frozenset({"where", "when", "after"})
 """Fields that are keys of scenario files have the keys' names, there."""
 READERS_OF_SCENARIOS = frozenset({"scenario", "faults"})
-_PARTICIPLE = re.compile(r"(?!speed|testbed)[a-z]+ed|broken|done|drawn|held|late|lost|sent|struck|written")
-"""A module and a class are named after nouns: a participle alone names no thing."""
+_PARTICIPLE = re.compile(
+    r"(?!seed|speed|testbed)[a-z]+ed|broken|done|drawn|held|late|lost|sent|struck|written"
+)
+"""A participle alone names no module, class or function: these are nouns, or a function's verb."""
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_CHARACTERS = 100
 
 
@@ -53,9 +56,9 @@ def names_no_thing(name: str) -> bool:
 
 
 def vague(code: str) -> list[tuple[int, str]]:
-    classes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)]
+    definitions = [node for node in ast.walk(ast.parse(code)) if isinstance(node, _DEFINITIONS)]
     offenders = {(line, name) for line, name in names(code) if is_vague(name)}
-    return sorted(offenders | {(node.lineno, node.name) for node in classes if names_no_thing(node.name)})
+    return sorted(offenders | {(node.lineno, node.name) for node in definitions if names_no_thing(node.name)})
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,8 @@ def vague(code: str) -> list[tuple[int, str]]:
         ("class Found: ...", "Found"),
         ("class _Told: ...", "_Told"),
         ("class Struck: ...", "Struck"),
+        ("def _placed(): ...", "_placed"),
+        ("async def sent(): ...", "sent"),
         ("MANY = 3", "MANY"),
         ("self.told = 1", "told"),
         ("a.b._kept += 1", "_kept"),

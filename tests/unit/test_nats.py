@@ -53,7 +53,7 @@ def test_a_configuration_has_the_settings_in_their_block_and_routes_to_the_other
     asked = cluster(2, sync_interval="always", max_payload="8MB")
     first, second = nodes = system.nodes(asked, tmp_path)
 
-    written = config.rendered(asked, nodes, first)
+    written = config.render(asked, nodes, first)
 
     outside, _, rest = written.partition("jetstream {")
     inside, _, after = rest.partition("}")
@@ -67,7 +67,7 @@ def test_a_configuration_has_the_settings_in_their_block_and_routes_to_the_other
 def test_a_server_without_others_has_no_cluster(system: Nats, tmp_path: Path) -> None:
     nodes = system.nodes(cluster(1), tmp_path)
 
-    assert "cluster" not in config.rendered(cluster(1), nodes, nodes[0])
+    assert "cluster" not in config.render(cluster(1), nodes, nodes[0])
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_of_a_stream_its_leader_is_believed() -> None:
     leader = page("server-1", "server-1", {"server-2": True, "server-3": False})
     stale = page("server-3", "server-2", {"server-1": True, "server-2": True})
 
-    found = streams.reconciled([stale, leader], "t-0")
+    found = streams.reconcile([stale, leader], "t-0")
 
     assert found == streams.StreamView("server-1", ["server-1", "server-2"], ["server-3"], 7, leads=True)
     assert leader.meta_leader == "server-2"
-    assert streams.reconciled([leader], "other-0") is None
+    assert streams.reconcile([leader], "other-0") is None
 
 
 def test_where_no_leader_answers_most_others_are_believed() -> None:
@@ -182,7 +182,7 @@ def test_where_no_leader_answers_most_others_are_believed() -> None:
         page("server-4", "server-1", {"server-2": True}),
     ]
 
-    found = streams.reconciled(views, "t-0")
+    found = streams.reconcile(views, "t-0")
 
     assert found is not None
     assert (found.leader, found.leads) == (None, False)

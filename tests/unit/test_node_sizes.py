@@ -76,7 +76,7 @@ class Limits:
     def set(self, node: Node, name: str, value: float | None) -> None:
         self.changes.append((node.name, name, value))
 
-    def measured(self, _node: Node, name: str, value: float) -> Any:
+    def measure(self, _node: Node, name: str, value: float) -> Any:
         return (0.9 * value, 0.91 * value) if name == "network" else 0.9 * value
 
 
@@ -135,7 +135,7 @@ def test_a_node_that_was_held_up_is_measured_again(
         def set(self, node: Node, name: str, value: float | None) -> None:
             pass
 
-        def measured(self, node: Node, name: str, value: float) -> float:
+        def measure(self, node: Node, name: str, value: float) -> float:
             return readings.pop(0)
 
     sizes = NodeSizes(

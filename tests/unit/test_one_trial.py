@@ -96,7 +96,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, *, makes: bool = True) ->
         jvms={},
         disks=SimpleNamespace(set_and_measure=lambda _: None, count=lambda _: {}, held_since=lambda _: {}),
         sizes=SimpleNamespace(set_and_measure=lambda _: None),
-        backend=SimpleNamespace(supervised=lambda *_: nullcontext(), client=None),
+        backend=SimpleNamespace(supervise=lambda *_: nullcontext(), client=None),
         system=SimpleNamespace(pause_s=lambda _: 0.0),
         alive=lambda: None,
     )

@@ -16,7 +16,7 @@ from bench.report import packed_page, results, templates
 from bench.report.pages import html, published_reports
 from bench.run.publishing import PUBLISHED
 from bench.scenario import catalogue, families
-from bench.scenario.load import resolved
+from bench.scenario.load import resolve_document
 
 NOT = (
     *("told", "said", "meant", "kept", "worth", "of it served", "unheard", "crowded", "as is", "alike"),
@@ -146,14 +146,14 @@ def test_questions_corrections_and_labels_hold_none(file: Path) -> None:
 
 def test_what_scenarios_ask_claim_and_present_holds_none() -> None:
     for name, file in catalogue.names().items():
-        document = resolved(file).value
+        document = resolve_document(file).value
         claims = [expectation.get("claim") for expectation in document.get("expectations", ())]
         assert (name, found_in(scalars([*map(document.get, PRESENTED), *claims]))) == (name, [])
 
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_a_report_holds_none_but_in_recorded_words(name: str) -> None:
-    page = packed_page.unpacked(html.render(PUBLISHED / name))
+    page = packed_page.unpack(html.render(PUBLISHED / name))
 
     assert found_in(own_words(page, name)) == []
 

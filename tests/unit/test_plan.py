@@ -7,7 +7,7 @@ from bench.errors import EventLogError, ScenarioError
 from bench.run import manifest as manifests
 from bench.run import run_comparison
 from bench.run.folder import RunFolder
-from bench.run.plan import Plan, plan, planned
+from bench.run.plan import Plan, plan, replan
 from bench.scenario import load
 
 SWEEP = """\
@@ -154,11 +154,11 @@ def test_a_run_folder_plans_the_same_trials_again_or_says_that_it_cannot(tmp_pat
     folder.write("plan.json", chosen.document())
     folder.write("manifest.json", {"profile": "standard", "overrides": [], "seed": 1})
 
-    assert planned(folder).trials == chosen.trials
+    assert replan(folder).trials == chosen.trials
 
     folder.amend("manifest.json", seed=2)
     with pytest.raises(EventLogError, match="plans other trials"):
-        planned(folder)
+        replan(folder)
 
 
 def test_the_manifest_tells_how_long_clusters_may_be_warmed_up_so_that_it_is_compared(

@@ -25,7 +25,7 @@ PACED = "load: {producers: 2, message_bytes: 1000, rate: 500}\n"
 def written(folder: Path, text: str) -> dict[str, int]:
     file = folder / "one.yaml"
     file.write_text(TEXT + text, encoding="utf-8")
-    return {trial.case.system: preflight.written(trial.case) for trial in plan(load(file), 1).trials}
+    return {trial.case.system: preflight.trial_bytes(trial.case) for trial in plan(load(file), 1).trials}
 
 
 def test_what_is_written_is_known_by_the_number_of_messages(tmp_path: Path) -> None:

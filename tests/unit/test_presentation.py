@@ -13,7 +13,7 @@ from bench.errors import ReportError, ScenarioError
 from bench.report.presentation import DeclaredCause, Labels, of_scenario, presentation
 from bench.run.plan import plan
 from bench.scenario import Scenario, catalogue, find, load, names
-from bench.scenario.load import resolved
+from bench.scenario.load import resolve_document
 from bench.scenario.presentation import KEYS
 from tests.catalogue import of_the_usual_versions
 
@@ -319,7 +319,7 @@ def test_every_cause_agrees_with_the_published_run(name: str) -> None:
 
 def _definitions(file: Path) -> dict[str, dict[str, object]]:
     """What each expectation of a scenario file decides, by its id, without its words."""
-    entries = resolved(file).value.get("expectations", ())
+    entries = resolve_document(file).value.get("expectations", ())
     return {
         entry["id"]: {key: value for key, value in entry.items() if key not in {"claim", "source"}}
         for entry in entries

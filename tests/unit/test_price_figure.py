@@ -97,7 +97,7 @@ def test_with_one_send_open_it_is_ms_a_send_else_a_rate(tmp_path: Path) -> None:
 
 def test_the_crossing_is_marked_and_the_ranges_of_typical_disks_are_shaded(tmp_path: Path) -> None:
     found = both(tmp_path, [0.5, 5.0, 30.0], [2.0, 3.0, 12.0])
-    with style.drawing():
+    with style.typography():
         figure = price.price(panels(found), price.measure(found))
 
     assert figure is not None
@@ -121,7 +121,7 @@ def test_lines_that_do_not_cross_have_no_mark(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", [2.0, 0.55], ids=["crossing in the middle", "crossing at the left edge"])
 def test_nothing_in_the_figure_is_under_nine_points_or_beyond_its_edges(tmp_path: Path, first: float) -> None:
     found = both(tmp_path, [0.5, 5.0, 30.0], [first, 3.0, 12.0])
-    with style.drawing():
+    with style.typography():
         figure = price.price(panels(found), price.measure(found))
         assert figure is not None
         figure.draw_without_rendering()

@@ -11,7 +11,7 @@ import pytest
 from bench.report import pdf, results, sweep
 from bench.report.answer import answer
 from bench.report.answer.model import Answer
-from bench.report.figures import leading
+from bench.report.figures import first_page_drawings
 from bench.report.pages import front_page
 from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
@@ -45,9 +45,9 @@ def test_an_answer_fits_on_a_first_page(run: Path) -> None:
 def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
     found, shown = results.read(run), presentation(run)
     parts = sweep.parts(found)
-    drawings = leading(found, parts, shown.labels, compared_cases(found, shown))
+    drawings = first_page_drawings(found, parts, shown.labels, compared_cases(found, shown))
 
-    room, page = front_page.fitting(front_page.first_page(found, parts, drawings, answer(found, shown)))
+    room, page = front_page.fit_to_sheet(front_page.first_page(found, parts, drawings, answer(found, shown)))
 
     assert len(pdf.laid_out(page).pages) == 1
     assert room.table is not None

@@ -42,7 +42,7 @@ def test_a_run_has_no_folder_a_trial_and_its_documents_can_be_read(run: Path) ->
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PUBLISHED)))
 def test_local_links_of_a_page_lead_to_files_that_are_there(page: Path) -> None:
-    text = packed_page.unpacked(page.read_text(encoding="utf-8"))
+    text = packed_page.unpack(page.read_text(encoding="utf-8"))
     links = Counter(
         link for link in re.findall(r'href="([^"#]+)', text) if not re.match(r"data:|https?:", link)
     )

@@ -286,7 +286,7 @@ def test_where_a_folder_is_too_large_its_page_unpacks_itself(
 
     packed = (published / "report.html").read_text()
     assert len(packed) < len(page) * 2 / 3
-    assert packed_page.unpacked(packed) == page
+    assert packed_page.unpack(packed) == page
 
 
 def test_a_run_that_is_too_large_is_refused_with_its_largest_files(

@@ -20,7 +20,7 @@ def test_a_partition_whose_sends_stay_open_gets_no_more_than_the_others_have_ope
     sent = []
     for _ in range(30):
         partition = router(None, 3)
-        over = router.tracked(told.append)
+        over = router.track_send(told.append)
         sent.append(partition)
         if partition != 1:
             over(DONE)
@@ -33,7 +33,7 @@ def test_a_partition_whose_sends_stay_open_gets_no_more_than_the_others_have_ope
 def test_a_partition_that_answers_again_is_back() -> None:
     router = FewestOpen(2)
     router(None, 2)
-    over = router.tracked(lambda _: None)
+    over = router.track_send(lambda _: None)
     assert [router(None, 2) for _ in range(2)] == [1, 1]
 
     over(DONE)

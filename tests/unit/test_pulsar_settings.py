@@ -5,7 +5,7 @@ import pulsar
 import pytest
 
 from bench.model import Case, Cluster, Load, Pacing, Settings
-from bench.systems.properties import misvalued, unknown
+from bench.systems.properties import unknown, wrong_values
 from bench.systems.pulsar import arguments, config, settings
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.nodes import FOLDER, ROLES
@@ -38,7 +38,7 @@ def with_servers(**settings_: Any) -> Case:
 
 def test_a_sound_case_has_no_complaints() -> None:
     assert settings.check(SOUND) == []
-    assert unknown(settings.owned(SOUND)) == []
+    assert unknown(settings.owner_settings(SOUND)) == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_sound_case_has_no_complaints() -> None:
 def test_a_misspelt_setting_is_shown_with_the_nearest_name(
     case: Case, owner: str, name: str, nearest: str | None
 ) -> None:
-    [(found_owner, found_name, near)] = unknown(settings.owned(case))
+    [(found_owner, found_name, near)] = unknown(settings.owner_settings(case))
 
     assert (found_owner, found_name) == (owner, name)
     assert nearest is None or nearest in near
@@ -166,7 +166,7 @@ def test_templates_set_only_properties_that_exist() -> None:
     for role in ROLES:
         given: Settings = dict(config.read_properties(FOLDER / f"{role}.conf"))
         assert given.keys() <= settings.server_properties(role).keys()
-        assert list(misvalued(role, given, settings.server_properties(role))) == []
+        assert list(wrong_values(role, given, settings.server_properties(role))) == []
 
 
 def test_clients_take_their_settings_as_arguments() -> None:

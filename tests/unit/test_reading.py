@@ -25,7 +25,7 @@ def test_a_record_is_written_as_the_reader_told_it_through_json() -> None:
         told(json.loads(json.dumps(PROGRESS)))
         return {**json.loads(json.dumps(PROGRESS)), "complete": True, "reason": None}
 
-    reading = Reading.begun("from the beginning", "after 1 s", read_all)
+    reading = Reading.begin("from the beginning", "after 1 s", read_all)
     reading.give_up()
 
     written = reading.record.model_dump(mode="json")

@@ -180,7 +180,9 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
     def said(minutes: float | None, *ids: str) -> str:
         ahead: dict[str, Any] = {"expectations": list(ids), "half_widths": {}, "minutes_left": minutes}
         summary = {**found.summary, "undecided": ahead}
-        return precision.undecided(replace(found, summary=summary, expectations=(entry("undecided", 1.1),)))
+        return precision.undecided_expectations(
+            replace(found, summary=summary, expectations=(entry("undecided", 1.1),))
+        )
 
     assert said(0.0) == "Every expectation is decided."
     assert said(12.4, "order") == (

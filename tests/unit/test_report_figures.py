@@ -23,7 +23,7 @@ TAIL = Quantity("p99_ns", "p99", 1e-6, "{:.0f} ns".format, hollow=True)
 
 @pytest.fixture(autouse=True)
 def look() -> Iterator[style.Look]:
-    with style.drawing():
+    with style.typography():
         yield style.look("kafka")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bench import numbers
 from bench.report import sweep
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_settings_sort_as_people_count() -> None:
     ],
 )
 def test_long_setting_names_break_where_words_end(name: str, lines: list[str]) -> None:
-    assert sweep.wrapped(name) == lines
+    assert sweep.wrap_name(name) == lines
 
 
 def test_evenly_keeps_both_ends() -> None:
@@ -95,7 +95,7 @@ def test_evenly_keeps_both_ends() -> None:
 
 
 def test_scale_is_logarithmic_from_a_factor_of_twenty_on() -> None:
-    wide, narrow = fitting([300.0, 30_000.0]), fitting([300.0, 3_000.0])
+    wide, narrow = fit_scale([300.0, 30_000.0]), fit_scale([300.0, 3_000.0])
 
     assert wide is not None
     assert narrow is not None
@@ -106,4 +106,4 @@ def test_scale_is_logarithmic_from_a_factor_of_twenty_on() -> None:
 
 
 def test_no_values_no_scale() -> None:
-    assert fitting([math.nan]) is None
+    assert fit_scale([math.nan]) is None

@@ -198,7 +198,7 @@ def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path, monkeypatch
 
     place = [column.head for column in made.columns].index("limited by")
     assert {row.cells[place].text for row in made.rows if not row.heading} == {"broker"}
-    monkeypatch.setattr(results.Results, "broken", property(lambda _: True))
+    monkeypatch.setattr(results.Results, "is_fault_run", property(lambda _: True))
     assert "limited by" not in [column.head for column in guarantees.table(found, part).columns]
 
 
@@ -292,7 +292,7 @@ def consumers_are_mentioned(found: results.Results) -> list[str]:
 
 def test_where_a_read_stopped_stands_in_the_account(tmp_path: Path) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
-    assert delivery.unfinished(found, sweep.parts(found)) is None
+    assert delivery.unfinished_reads(found, sweep.parts(found)) is None
     reason = "Reading the topic back: nothing came for 30 s, and partition 0 was read to ledger 6, entry 0."
     short = altered(found.trial_records[1], verify={"complete": False, "reason": reason})
     halted = replace(
@@ -301,7 +301,7 @@ def test_where_a_read_stopped_stands_in_the_account(tmp_path: Path) -> None:
         trial_records={**found.trial_records, 1: short},
     )
 
-    made = delivery.unfinished(halted, sweep.parts(halted))
+    made = delivery.unfinished_reads(halted, sweep.parts(halted))
 
     assert made is not None
     (row,) = made.rows
@@ -412,7 +412,7 @@ def test_servers_that_were_not_warm_are_told_of(
     ends = [[{"rested": False, "compilers": 0.97}], [{"rested": True, "compilers": 0.1}]]
     clusters = [{"warm_up": rounds} for rounds in ends]
     found = replace(found, manifest={**found.manifest, "timings_s": {"clusters": clusters}})
-    monkeypatch.setattr(results.Results, "broken", property(lambda _: broken))
+    monkeypatch.setattr(results.Results, "is_fault_run", property(lambda _: broken))
 
     warning = method.cold(found)
 
@@ -428,7 +428,7 @@ def test_a_claim_stands_with_its_ratios() -> None:
         return {"rounds_for": 3, "rounds": 5, "values": None, "verdict": verdict, **found}
 
     def counted(comparisons: list[dict[str, object]], verdict: str) -> str:
-        return expectations._counted({"comparisons": comparisons, "verdict": verdict})
+        return expectations._evidence_words({"comparisons": comparisons, "verdict": verdict})
 
     several = [comparison(1.74, "held"), comparison(1.61, "undecided"), comparison(None, "undecided")]
     between = f"median ratios 1.61{TIMES} to 1.74{TIMES}"

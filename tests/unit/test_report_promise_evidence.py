@@ -15,7 +15,7 @@ from bench.records.trial import TrialRecord
 from bench.report import other_runs, results, sweep
 from bench.report.sections import guarantees, promise_evidence
 from bench.report.sections.delivery import account
-from bench.report.sections.promise_coverage import Coverage, PromiseTrials, covered, of_case, unlike
+from bench.report.sections.promise_coverage import Coverage, PromiseTrials, judge_coverage, of_case, unlike
 from bench.report.sections.promise_evidence import elsewhere, tables
 from bench.report.table import Table
 from tests.records import trial_record
@@ -64,7 +64,7 @@ def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
         for those in [[trial(faults=steps)]]
     ]
 
-    assert [one.judged for one in of_steps] == 2 * [Coverage.OPEN, Coverage.WITHIN, Coverage.WITHIN]
+    assert [one.coverage for one in of_steps] == 2 * [Coverage.OPEN, Coverage.WITHIN, Coverage.WITHIN]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
 def test_what_broke_is_held_against_the_promise(
     promise: Guarantee, broke: StrikeRecord, said: Coverage
 ) -> None:
-    assert covered(promise, [trial(broke)]) == said
+    assert judge_coverage(promise, [trial(broke)]) == said
 
 
 def test_trials_are_told_apart_by_what_really_tried_a_promise() -> None:
@@ -116,8 +116,8 @@ def test_nodes_that_lost_their_memory_one_after_the_other_are_not_judged() -> No
     """Whether their copies were made again in between nothing tells."""
     one, other = (fault("power-loss", f"bookie-{n}", asked=10 * n, healed=10 * n + 5) for n in (1, 2))
 
-    assert covered(MEMORY, [trial(one, other)]) == Coverage.OPEN
-    assert covered(MEMORY, [trial(one, other.model_copy(update={"asked_ns": 12}))]) == Coverage.BEYOND
+    assert judge_coverage(MEMORY, [trial(one, other)]) == Coverage.OPEN
+    assert judge_coverage(MEMORY, [trial(one, other.model_copy(update={"asked_ns": 12}))]) == Coverage.BEYOND
 
 
 def test_a_node_that_a_step_undid_was_not_lost() -> None:
@@ -129,7 +129,7 @@ def test_a_node_that_a_step_undid_was_not_lost() -> None:
         (None, Coverage.WITHIN),  # from before that was written down
     ):
         undone = UndoRecord(name="undo 3", of=of, nodes=["bookie-1"], asked_ns=15, effect_ns=16)
-        assert covered(MEMORY, [trial(both, undone)]) == expected
+        assert judge_coverage(MEMORY, [trial(both, undone)]) == expected
 
 
 def test_a_node_that_a_step_undid_was_back_then_also_where_the_others_were_healed_later() -> None:
@@ -160,10 +160,10 @@ def test_the_most_nodes_that_were_away_at_once_are_counted(broke: list[StrikeRec
 
 def test_trials_that_differ_are_not_judged() -> None:
     assert (
-        covered(ALONE, [trial(fault("kill", "bookie-1", healed=heal)) for heal in (20, None)])
+        judge_coverage(ALONE, [trial(fault("kill", "bookie-1", healed=heal)) for heal in (20, None)])
         == Coverage.OPEN
     )
-    assert covered(ALONE, []) == Coverage.OPEN
+    assert judge_coverage(ALONE, []) == Coverage.OPEN
 
 
 def broken(
@@ -300,11 +300,11 @@ def test_writes_are_to_go_on_where_no_more_nodes_were_gone_than_they_go_on_witho
     run = broken(tmp_path / "20261122-1-kill", broke, {"nodes": {"bookie": 4}})
     file = run / "results" / "trials.parquet"
     pd.read_parquet(file).assign(unavailable_ns=2e9).to_parquet(file)
-    (other,) = other_runs.broken(tmp_path)
+    (other,) = other_runs.fault_runs(tmp_path)
 
     found = {
-        str(one.case["quorums"]): promise_evidence._unserved(one).text
-        for one in promise_evidence._tried(other)
+        str(one.case["quorums"]): promise_evidence._ack_gap_cell(one).text
+        for one in promise_evidence._tested_cases(other)
     }
 
     assert {quorums: found[quorums] for quorums in said} == {

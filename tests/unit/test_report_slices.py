@@ -24,7 +24,7 @@ MINUTE_NS = 60 * 10**9
 
 @pytest.fixture(autouse=True)
 def look() -> Iterator[style.Look]:
-    with style.drawing():
+    with style.typography():
         yield style.look("memory")
 
 

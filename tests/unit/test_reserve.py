@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from bench.report.answer import expectation_figures
-from bench.report.answer.fault_findings import struck
+from bench.report.answer.fault_findings import fault_run
 from bench.report.answer.reserve import reserve
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -36,7 +36,7 @@ def lost_node(expectations: list[dict[str, object]]) -> Results:
 
 def test_each_configuration_has_the_medians_of_its_trials() -> None:
     """A trial without a recovery counts for the other times."""
-    (finding,) = reserve(struck(lost_node(EXPECTED), Labels()))
+    (finding,) = reserve(fault_run(lost_node(EXPECTED), Labels()))
 
     assert finding.text == (
         "On Kafka, 99 % of the sends took up to 21 ms with a node gone and 33 ms while it caught up instead of 11 ms "
@@ -45,11 +45,11 @@ def test_each_configuration_has_the_medians_of_its_trials() -> None:
 
 
 def test_the_table_has_the_times_and_no_second_sentence_does() -> None:
-    run = struck(lost_node(EXPECTED), Labels())
+    run = fault_run(lost_node(EXPECTED), Labels())
 
     assert [column.head for column in expectation_figures.columns(run)] == ["send p99, node away"]
     assert list(expectation_figures.findings(run)) == []
 
 
 def test_other_scenarios_lead_with_their_outage() -> None:
-    assert list(reserve(struck(lost_node([]), Labels()))) == []
+    assert list(reserve(fault_run(lost_node([]), Labels()))) == []

@@ -8,7 +8,7 @@ import pytest
 from bench.analysis.tables import fields, write_rows
 from bench.columns import FAULT_METRICS, METRICS, READING_METRICS, TABLES, TRANSFER_METRICS
 from bench.columns.page import page
-from bench.durable_files import replacing_folder
+from bench.durable_files import replace_folder
 from bench.errors import AnalysisError
 
 
@@ -16,14 +16,14 @@ def test_new_results_take_the_place_of_old_ones(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
     results.joinpath("old.csv").touch()
-    with replacing_folder(results) as fresh:
+    with replace_folder(results) as fresh:
         fresh.joinpath("new.csv").touch()
     assert [path.name for path in results.iterdir()] == ["new.csv"]
     assert list(tmp_path.iterdir()) == [results]
 
 
 def _break_off(results: Path) -> None:
-    with replacing_folder(results) as fresh:
+    with replace_folder(results) as fresh:
         fresh.joinpath("new.csv").touch()
         raise OSError("disk full")
 
@@ -39,7 +39,7 @@ def test_results_stay_as_they_were_when_writing_fails(tmp_path: Path) -> None:
 
 
 def test_nobody_sees_results_that_are_being_written(tmp_path: Path) -> None:
-    with replacing_folder(tmp_path / "results") as fresh:
+    with replace_folder(tmp_path / "results") as fresh:
         assert fresh.name.startswith(".")
         assert not tmp_path.joinpath("results").exists()
 

@@ -27,12 +27,12 @@ def test_a_trial_is_seen_only_once_it_is_whole(tmp_path: Path) -> None:
     folder = create(tmp_path, "acks-sweep", "quick")
     working = folder.open_trial(3)
 
-    assert folder.done() == set()
+    assert folder.done_trials() == set()
     assert (working / "sends").is_dir()
 
     folder.close_trial(failed(3))
 
-    assert folder.done() == {3}
+    assert folder.done_trials() == {3}
     assert folder.read("trials/0003/trial.json")["trial"] == 3
 
 
@@ -86,7 +86,7 @@ def test_a_trial_that_failed_before_it_began_is_stored_all_the_same(tmp_path: Pa
 
 
 def _break_off(file: Path) -> None:
-    with durable_files.replacing(file) as hidden:
+    with durable_files.replace_file(file) as hidden:
         hidden.write_text("half", encoding="utf-8")
         raise OSError("disk full")
 

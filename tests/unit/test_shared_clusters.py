@@ -164,7 +164,7 @@ def pulsar(**changes: object) -> Cluster:
 def test_groups_are_named_by_what_differs() -> None:
     settings = ({"a": 1, "journalSyncData": True}, {"a": 1}, {"a": 1, "b": 2})
 
-    found = bookie_groups.shared([pulsar(settings={"bookie": own}) for own in settings])
+    found = bookie_groups.shared_cluster([pulsar(settings={"bookie": own}) for own in settings])
 
     assert found is not None
     cluster, names = found
@@ -176,4 +176,4 @@ def test_groups_are_named_by_what_differs() -> None:
     "change", [{"heap_mib": {"bookie": 900}}, {"settings": {"broker": {"numIOThreads": 4}}}]
 )
 def test_other_brokers_or_heaps_are_another_cluster(change: dict[str, object]) -> None:
-    assert bookie_groups.shared([pulsar(), pulsar(**change)]) is None
+    assert bookie_groups.shared_cluster([pulsar(), pulsar(**change)]) is None

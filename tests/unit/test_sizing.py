@@ -78,7 +78,7 @@ def write(
     chosen = list(itertools.product(range(_STARTS), _CASES[:cases]))
     run = write_run(folder / "run", [_trial(start, case) for start, case in chosen])
     trials: list[dict[str, Any]] = [
-        dict.fromkeys(TABLES["trials"].required)
+        dict.fromkeys(TABLES["trials"].required_columns)
         | {"trial": number, "verdict": "valid", "throughput_msgs_per_s": case[0]}
         for number, (_, case) in enumerate(chosen)
     ]
@@ -144,7 +144,7 @@ def test_nodes_by_role(run: Path, tmp_path: Path) -> None:
 def test_the_answer_is_printed_and_written(run: Path, tmp_path: Path) -> None:
     found = sizing(run, required(tmp_path), extrapolate=False)
     screen = io.StringIO()
-    Console(file=screen, width=160).print(page.printed(found))
+    Console(file=screen, width=160).print(page.terminal_output(found))
     html, paper = page.write(found)
 
     answer = (

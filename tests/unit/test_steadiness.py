@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.analysis.statistics.steadiness import drift, flag, outlying, rounds_apart, trending
+from bench.analysis.statistics.steadiness import drift, flag, has_trend, outlier_mask, rounds_apart
 
 
 def parts(values: list[float]) -> dict[int, float]:
@@ -26,33 +26,33 @@ def test_half_empty_windows_tell_nothing() -> None:
 
 
 def test_a_steady_rise_is_a_trend_a_small_one_is_not() -> None:
-    assert trending(parts([100.0 + place for place in range(20)]))
-    assert not trending(parts([100.0 + place / 10 for place in range(20)]))
+    assert has_trend(parts([100.0 + place for place in range(20)]))
+    assert not has_trend(parts([100.0 + place / 10 for place in range(20)]))
 
 
 def test_noise_is_rarely_called_a_trend() -> None:
     """1,000 windows of pure noise: at 1 % more than 25 come once in 100,000 times."""
     draw = np.random.default_rng(3)
-    assert sum(trending(parts(list(draw.lognormal(0, 0.3, 20)))) for _ in range(1000)) <= 25
+    assert sum(has_trend(parts(list(draw.lognormal(0, 0.3, 20)))) for _ in range(1000)) <= 25
 
 
 def test_a_trial_far_from_its_case_is_an_outlier() -> None:
-    assert outlying([100.0, 101.0, 99.0, 102.0, 150.0]) == [False, False, False, False, True]
+    assert outlier_mask([100.0, 101.0, 99.0, 102.0, 150.0]) == [False, False, False, False, True]
 
 
 def test_within_a_tenth_of_the_median_nothing_is_an_outlier() -> None:
-    assert not any(outlying([100.0, 100.0, 100.0, 100.0, 109.0]))
+    assert not any(outlier_mask([100.0, 100.0, 100.0, 100.0, 109.0]))
 
 
 @pytest.mark.parametrize(("far", "out"), [(119.0, False), (122.0, True)])
 def test_where_trials_differ_more_an_outlier_is_further_off(far: float, out: bool) -> None:
     """The median absolute deviation of the logarithms is 0.036; 3.5 of it, times 1.4826, is the logarithm of 1.205."""
     steady = [math.exp(place) * 100 for place in (-0.036, -0.036, 0.0, 0.0, 0.036, 0.036)]
-    assert outlying([*steady, far])[-1] == out
+    assert outlier_mask([*steady, far])[-1] == out
 
 
 def test_of_four_trials_nobody_can_say() -> None:
-    assert not any(outlying([1.0, 1.0, 1.0, 9.0]))
+    assert not any(outlier_mask([1.0, 1.0, 1.0, 9.0]))
 
 
 def trial(number: int, mean: float, case: str = "a") -> dict[str, Any]:

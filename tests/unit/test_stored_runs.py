@@ -52,14 +52,14 @@ def test_all_but_what_is_hidden_is_stored(tmp_path: Path, store: str) -> None:
 @pytest.mark.parametrize("by_name", [True, False])
 def test_a_run_is_found_by_its_uri_and_by_its_name(store: str, *, by_name: bool) -> None:
     run, out = (NAME, store) if by_name else (f"{store}/{NAME}", "reports/out")
-    with stored_runs.opened(run, out) as folder:
+    with stored_runs.open_run(run, out) as folder:
         assert folder.path.name == NAME
         assert files(folder.path) == set(FILES) - LOG
     assert not folder.path.exists()
 
 
 def test_the_event_log_comes_where_it_is_needed(store: str) -> None:
-    with stored_runs.opened(NAME, store, event_log=True) as folder:
+    with stored_runs.open_run(NAME, store, event_log=True) as folder:
         assert files(folder.path) == set(FILES)
 
 
@@ -67,7 +67,7 @@ def test_the_event_log_comes_where_it_is_needed(store: str) -> None:
 def test_what_a_command_made_goes_back_and_what_it_removed_goes(
     tmp_path: Path, store: str, *, event_log: bool
 ) -> None:
-    with stored_runs.opened(NAME, store, event_log=event_log, changes=True) as folder:
+    with stored_runs.open_run(NAME, store, event_log=event_log, changes=True) as folder:
         (folder.path / "pages" / "0000.html").unlink()
         (folder.path / "report.html").write_text("new", encoding="utf-8")
     stored = tmp_path / "store" / NAME
@@ -79,7 +79,7 @@ def test_what_a_command_made_goes_back_and_what_it_removed_goes(
 
 def test_nothing_goes_back_after_a_failure(tmp_path: Path, store: str) -> None:
     def broken() -> None:
-        with stored_runs.opened(NAME, store, changes=True) as folder:
+        with stored_runs.open_run(NAME, store, changes=True) as folder:
             (folder.path / "report.html").write_text("half", encoding="utf-8")
             raise ValueError("no report")
 
@@ -90,14 +90,14 @@ def test_nothing_goes_back_after_a_failure(tmp_path: Path, store: str) -> None:
 
 def test_a_run_that_was_stored_in_part_is_none(tmp_path: Path, store: str) -> None:
     (tmp_path / "store" / NAME / "manifest.json").unlink()
-    with pytest.raises(EventLogError, match="no run folder"), stored_runs.opened(NAME, store):
+    with pytest.raises(EventLogError, match="no run folder"), stored_runs.open_run(NAME, store):
         pass
 
 
 def test_a_folder_of_this_machine_is_used_where_it_is(run: RunFolder, store: str) -> None:
-    with stored_runs.opened(NAME, str(run.path.parent)) as found:
+    with stored_runs.open_run(NAME, str(run.path.parent)) as found:
         assert found.path == run.path
-    with stored_runs.opened(str(run.path), store) as found:
+    with stored_runs.open_run(str(run.path), store) as found:
         assert found.path == run.path
 
 

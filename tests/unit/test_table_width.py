@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.report.table import Cell, Column, Row, Table, heading
-from bench.report.table_width import fitted, row_groups, wraps
+from bench.report.table_width import fit_to_width, row_groups, wraps
 
 WIDE = "0,000,000"
 """About 40 pt, 47 with what is around it."""
@@ -21,14 +21,14 @@ def heads(part: Table) -> list[str]:
 def test_a_table_that_fits_stays_as_it_is() -> None:
     narrow = table(Column("acks", "name"), Column("lost"))
 
-    assert fitted(narrow) == (narrow,)
+    assert fit_to_width(narrow) == (narrow,)
 
 
 def test_each_part_names_its_rows_and_keeps_what_stands_under_one_head_together() -> None:
     rate = [Column(f"r{place}", "number", "throughput") for place in range(4)]
     times = [Column(f"t{place}", "number", "service time") for place in range(5)]
 
-    first, second = fitted(table(Column("acks", "name"), *rate, *times), 350)
+    first, second = fit_to_width(table(Column("acks", "name"), *rate, *times), 350)
 
     assert heads(first) == ["acks", "r0", "r1", "r2", "r3"]
     assert heads(second) == ["acks", "t0", "t1", "t2", "t3", "t4"]
@@ -40,7 +40,7 @@ def test_each_part_names_its_rows_and_keeps_what_stands_under_one_head_together(
 def test_what_stands_under_one_head_is_broken_only_where_it_does_not_fit_on_a_page() -> None:
     many = [Column(f"r{place}", "number", "throughput") for place in range(9)]
 
-    parts = fitted(table(Column("acks", "name"), *many), 350)
+    parts = fit_to_width(table(Column("acks", "name"), *many), 350)
 
     assert [heads(part)[0] for part in parts] == ["acks"] * len(parts)
     assert [head for part in parts for head in heads(part)[1:]] == [f"r{place}" for place in range(9)]
@@ -50,14 +50,14 @@ def test_what_stands_under_one_head_is_broken_only_where_it_does_not_fit_on_a_pa
 def test_columns_for_the_screen_only_take_no_room_on_paper() -> None:
     links = table(Column("acks", "name"), *[Column("lost")] * 6, Column("number", "links", "trials"))
 
-    assert len(fitted(links, 350)) == 1
+    assert len(fit_to_width(links, 350)) == 1
 
 
 def test_headings_stay_whole_in_every_part() -> None:
     wide = table(Column("acks", "name"), *[Column(f"r{place}") for place in range(12)])
     headed = Table("Kafka", wide.columns, (heading("Survives a node", opens=False), *wide.rows))
 
-    for part in fitted(headed, 350):
+    for part in fit_to_width(headed, 350):
         assert part.rows[0].cells[0].text == "Survives a node"
 
 

@@ -139,7 +139,7 @@ def drawn(tmp_path: Path, **changes: Any) -> str:
         *((second, "producers", "recorder_backlog", second) for second in (1.0, 2.0, 3.0)),
     )
     telemetry = pd.concat([found.telemetry, seen])
-    with style.drawing():
+    with style.typography():
         drawing = trial_figure.trial(replace(found, telemetry=telemetry, **changes), 0)
     assert drawing is not None
     return drawing.svg

@@ -143,12 +143,12 @@ def slowed(**changed: Any) -> dict[str, Any]:
 def test_what_slows_the_whole_window_breaks_nothing_in_it(steps: list[dict[str, Any]], broken: bool) -> None:
     trial = record(faults=steps, window=WINDOW)
 
-    assert trial.broken == broken
+    assert trial.is_fault_trial == broken
     assert trial_setup(trial).broken == broken
 
 
 def test_without_a_window_nothing_stood_all_the_time() -> None:
-    assert record(faults=[slowed()]).broken
+    assert record(faults=[slowed()]).is_fault_trial
 
 
 @pytest.mark.parametrize(

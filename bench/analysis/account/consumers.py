@@ -36,11 +36,11 @@ def consumer_rows(
     Trials without live consumers cost nothing, nor do those with members of a group, which have a part each; those with
     a clean account cost one exchange of their receives.
     """
-    consumed = [trial for trial in trials if trial.load.consumers and not trial.grouped]
+    consumed = [trial for trial in trials if trial.load.consumers and not trial.has_consumer_group]
     if not consumed:
         return []
     numbers = [trial.trial for trial in consumed]
-    verified_trials = {trial.trial for trial in consumed if trial.verified}
+    verified_trials = {trial.trial for trial in consumed if trial.is_verified}
     unsettled = [trial for trial in numbers if any(accounts.get(trial, {}).get(name) for name in _UNSETTLED)]
     by_lane: dict[tuple[int, ...], Row] = {}
     for row in [

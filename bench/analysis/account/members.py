@@ -24,7 +24,9 @@ def member_rows(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord
     Members that had none are idle; the busiest had `member_imbalance` times the mean of all. Where messages have keys
     the columns KEYED count what came in the whole trial.
     """
-    grouped = {trial.trial: trial for trial in trials if trial.grouped and trial.window is not None}
+    grouped = {
+        trial.trial: trial for trial in trials if trial.has_consumer_group and trial.window is not None
+    }
     if not grouped:
         return {}
     windows = F.broadcast(
@@ -46,14 +48,14 @@ def member_rows(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord
     members: dict[int, list[int]] = {}
     for row in received.groupBy("trial", "consumer").count().collect():
         members.setdefault(row["trial"], []).append(row["count"])
-    keyed = _keyed(spark, log, grouped.values())
+    keyed = _key_columns(spark, log, grouped.values())
     return {
         number: _row(trial, messages.get(number), members.get(number, [])) | keyed.get(number, {})
         for number, trial in grouped.items()
     }
 
 
-def _keyed(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> dict[int, Row]:
+def _key_columns(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> dict[int, Row]:
     """Return the columns KEYED of the trials whose messages have keys.
 
     A message is out of its key's order where its first receive, at whichever member, came after that of a later message

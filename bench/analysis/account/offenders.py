@@ -33,11 +33,11 @@ def offenders(
     `complete_trials` are the trials whose full read reached the end: only there can a message be called absent. The
     place is that of the row read back, or where there is none, of the send.
     """
-    accused = _accused(messages, complete_trials).persist()
+    accused = _label_offenders(messages, complete_trials).persist()
     accused.count()
     copies = _copies(_after_what(verify, accused), accused)
     sends = log.sends.select(*MESSAGE, "error", F.struct(*_PLACE).alias("sent_to"))
-    rows = accused.join(sends, [*MESSAGE], "left").join(copies, [*MESSAGE], "left").where(_listed())
+    rows = accused.join(sends, [*MESSAGE], "left").join(copies, [*MESSAGE], "left").where(_is_shown_copy())
     place = F.coalesce("found_at", "sent_to")
     rows = rows.select(
         *MESSAGE,
@@ -51,7 +51,7 @@ def offenders(
     return _columns(_first(rows, "producer", "sequence", "copy"))
 
 
-def displaced(out_of_order: DataFrame) -> DataFrame:
+def out_of_order_messages(out_of_order: DataFrame) -> DataFrame:
     """List the messages out of order, by place."""
     rows = out_of_order.select(
         "*",
@@ -70,12 +70,12 @@ def present(log: EventLog, verify: DataFrame) -> dict[tuple[int, str, str | None
     return {(row.trial, row.outcome, row.error): row["count"] for row in rows}
 
 
-def listed(parts: Sequence[DataFrame]) -> DataFrame:
+def merge_offenders(parts: Sequence[DataFrame]) -> DataFrame:
     """Bring the lists together, in the order of the results."""
     return reduce(DataFrame.unionAll, parts).orderBy("trial", "kind", "nth")
 
 
-def _accused(messages: DataFrame, complete_trials: Iterable[int]) -> DataFrame:
+def _label_offenders(messages: DataFrame, complete_trials: Iterable[int]) -> DataFrame:
     """Label each offender with its kinds; most messages have none and fall out here."""
     complete = F.col("trial").isin(list(complete_trials))
     conditions = {
@@ -114,7 +114,7 @@ def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:
     )
 
 
-def _listed() -> Column:
+def _is_shown_copy() -> Column:
     """Choose the copies to show: those beyond the first, all of a stranger, else the first or none at all."""
     kind, copy = F.col("kind"), F.col("copy")
     return (

@@ -35,7 +35,7 @@ def transfer_rows(
     if not moved:
         return []
     times = _times(log, messages, moved)
-    received = _received(stepped, [trial.trial for trial in moved])
+    received = _network_looks(stepped, [trial.trial for trial in moved])
     return [
         {
             "trial": trial.trial,
@@ -44,7 +44,9 @@ def transfer_rows(
             "nodes": " ".join(step.nodes) or None,
             "asked_ns": step.asked_ns - first_ns.get(trial.trial, 0),
             "done_ns": _done_ns(step),
-            "copied_bytes": _copied(received.get(trial.trial, []), trial, step, first_ns.get(trial.trial, 0)),
+            "copied_bytes": _copied_bytes(
+                received.get(trial.trial, []), trial, step, first_ns.get(trial.trial, 0)
+            ),
             **times.get((trial.trial, place), {}),
         }
         for trial in moved
@@ -79,7 +81,7 @@ def _times(log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]) ->
     return slowdowns(log, messages, spark.createDataFrame(spans, schema)) if spans else {}
 
 
-def _received(stepped: DataFrame, trials: Sequence[int]) -> dict[int, list[Any]]:
+def _network_looks(stepped: DataFrame, trials: Sequence[int]) -> dict[int, list[Any]]:
     """Return by trial what came over the network to the nodes that keep messages, look by look."""
     looks_by_trial: dict[int, list[Any]] = {}
     of_keepers = F.col("role").isin(*STORAGE_ROLES) & (F.col("metric") == _RECEIVED)
@@ -92,7 +94,7 @@ def _received(stepped: DataFrame, trials: Sequence[int]) -> dict[int, list[Any]]
     return looks_by_trial
 
 
-def _copied(looks: Sequence[Any], trial: TrialRecord, step: MoveRecord, first_ns: int) -> int | None:
+def _copied_bytes(looks: Sequence[Any], trial: TrialRecord, step: MoveRecord, first_ns: int) -> int | None:
     """Return how much more came to all nodes of the keeping role together meanwhile than in as much undisturbed time.
 
     Not less than 0. Whatever looks overlap the step count whole, in both. None where either was not seen.

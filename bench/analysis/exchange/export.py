@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from bench.analysis.exchange import omb, tidy_table
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import check_log
-from bench.analysis.log_validation import recorded
+from bench.analysis.log_validation import check_sends
 from bench.analysis.spark import spark_session
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
@@ -80,8 +80,10 @@ def _runs(file: Path) -> set[str]:
 
 def _results(folder: RunFolder, workload: str) -> Mapping[int, Mapping[str, Any]]:
     files = check_log(folder)
-    with spark_session(files.rows) as spark, files.opened(spark) as log:
-        first_ns = {trial: checked.first_ns for trial, checked in recorded(log.sends, folder.trials).items()}
+    with spark_session(files.rows) as spark, files.open_log(spark) as log:
+        first_ns = {
+            trial: checked.first_ns for trial, checked in check_sends(log.sends, folder.trials).items()
+        }
         return omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
 
 

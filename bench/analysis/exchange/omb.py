@@ -81,7 +81,7 @@ def results(
 def periods(trial: TrialRecord) -> Periods:
     """Cut a trial's window into periods as near to ten seconds as equal ones can be; its slices stay as they are."""
     length_ns = sum(span.length_ns for span in trial.spans)
-    number = len(trial.spans) if trial.sliced else max(1, (length_ns + _PERIOD_NS // 2) // _PERIOD_NS)
+    number = len(trial.spans) if trial.has_slices else max(1, (length_ns + _PERIOD_NS // 2) // _PERIOD_NS)
     return Periods(number, length_ns / (number * NANOS))
 
 
@@ -89,10 +89,14 @@ def _times(log: EventLog, windows: Windows) -> Times:
     """Compute mean and quantiles of every measure, by period and over the whole window."""
     sent = windows.over(log.sends).where(inside(F.col("sent_ns")))
     live = windows.over(messages(log).where((F.col("sends") > 0) & F.col("live_ns").isNotNull()))
-    values = _named(sent.where("outcome = 'ok'"), "publishLatency", F.col("done_ns") - F.col("sent_ns"))
-    values = values.unionAll(_named(sent, "publishDelayLatency", F.col("sent_ns") - F.col("due_ns")))
+    values = _measured_values(
+        sent.where("outcome = 'ok'"), "publishLatency", F.col("done_ns") - F.col("sent_ns")
+    )
+    values = values.unionAll(
+        _measured_values(sent, "publishDelayLatency", F.col("sent_ns") - F.col("due_ns"))
+    )
     live = live.where(inside(F.col("sent_ns")))
-    values = values.unionAll(_named(live, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
+    values = values.unionAll(_measured_values(live, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
     both_periods = F.explode(F.array("period", F.lit(_WINDOW))).alias("period")
     values = values.select("trial", both_periods, "measure", "value")
     times_by_key: dict[Key, tuple[float, dict[int, int]]] = {}
@@ -102,7 +106,7 @@ def _times(log: EventLog, windows: Windows) -> Times:
     return times_by_key
 
 
-def _named(frame: DataFrame, measure: str, value: Any) -> DataFrame:  # noqa: ANN401 - a Spark column
+def _measured_values(frame: DataFrame, measure: str, value: Any) -> DataFrame:  # noqa: ANN401 - a Spark column
     return frame.select("trial", _period("sent_ns"), F.lit(measure).alias("measure"), value.alias("value"))
 
 
@@ -140,7 +144,7 @@ def result(
             for period in range(cut.number)
         ]
 
-    def missing(period: int) -> int:
+    def missing_receives(period: int) -> int:
         expected = (trial.load.consumers or 0) * counts.get((period, "ok"), 0)
         return expected - counts.get((period, "received"), 0)
 
@@ -148,7 +152,7 @@ def result(
     document["publishRate"] = rates("ok")
     document["publishErrorRate"] = rates("fail", "unknown")
     document["consumeRate"] = rates("received")
-    document["backlog"] = [max(0, so_far) for so_far in accumulate(map(missing, range(cut.number)))]
+    document["backlog"] = [max(0, so_far) for so_far in accumulate(map(missing_receives, range(cut.number)))]
     for measure in _MEASURES:
         for name in ("Avg", *_POINTS):
             keys = (Key(trial.trial, period, measure) for period in range(cut.number))

@@ -130,7 +130,7 @@ def write(imported: ImportedTrials, run: Path) -> None:
         tables.write_json(trial, "trial", document)
     rounds = 1 + max(document["round"] for document in imported.documents)
     tables.write_json(run, "plan", {"format": 1, "swept": {}, "trials": [], "left_out": [], "rounds": rounds})
-    with durable_files.replacing_folder(run / "results") as fresh:
+    with durable_files.replace_folder(run / "results") as fresh:
         trials = [TrialRecord.model_validate(document) for document in imported.documents]
         _write(fresh, trials, imported.rows)
 

@@ -74,7 +74,7 @@ class Availability:
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
     """Look at the trials with faults; the others cost nothing."""
     broken = [trial for trial in trials if trial.faults]
-    struck = {(strike.trial, strike.fault): strike for trial in broken for strike in _struck(trial)}
+    struck = {(strike.trial, strike.fault): strike for trial in broken for strike in _effective_faults(trial)}
     if not struck:
         return Availability({}, {}, {}, {})
     rows = [astuple(strike) for strike in struck.values()]
@@ -101,7 +101,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     return Availability(struck, figures, _bins(acks, faults), _bins(received_live, faults))
 
 
-def _struck(trial: TrialRecord) -> Iterator[FaultWindow]:
+def _effective_faults(trial: TrialRecord) -> Iterator[FaultWindow]:
     """Give the faults of a trial that took effect."""
     times = [(number, fault.asked_ns) for number, fault in trial.strikes.items() if fault.took_effect]
     for number, asked_ns in times:
@@ -194,7 +194,7 @@ def _gap(
         (row.trial, row.fault): {
             f"{name}_ns": row.gap.gap_ns,
             f"{name}_served_ns": _served_ns(row.gap, trials[row.trial]),
-            f"{name}_ended": _ended(row.cut or row.gap, row.fault, _repairs(trials[row.trial])),
+            f"{name}_ended": _end_cause(row.cut or row.gap, row.fault, _repairs(trials[row.trial])),
         }
         for row in rows
     }
@@ -234,7 +234,7 @@ def _served_ns(gap: Any, trial: TrialRecord) -> int | None:  # noqa: ANN401 - a 
     return None if moved_ns is None else end_ns - moved_ns
 
 
-def _ended(gap: Any, fault: int, repairs: Iterable[_Repair]) -> str | None:  # noqa: ANN401 - a row of Spark
+def _end_cause(gap: Any, fault: int, repairs: Iterable[_Repair]) -> str | None:  # noqa: ANN401 - a row of Spark
     """Name what may have ended a fault's gap; None where it ended by itself."""
     if gap.at_ns > gap.until_ns:
         return NEXT
@@ -288,7 +288,7 @@ class _UsualPeriod:
 
 def _rows(trial: TrialRecord, first_ns: int, fault_availability: Availability) -> Iterator[tuple[int, Row]]:
     usual = dict.fromkeys(_RATES, _UsualPeriod(first_ns))
-    soon = {strike.fault for strike in _struck(trial) if strike.until_ns - strike.asked_ns < NANOS}
+    soon = {strike.fault for strike in _effective_faults(trial) if strike.until_ns - strike.asked_ns < NANOS}
     for number, fault in trial.strikes.items():
         usual_spans = {rate: usual_rate.until(fault.asked_ns) for rate, usual_rate in usual.items()}
         row = _row(trial, number, first_ns, fault_availability, usual_spans)
@@ -308,15 +308,15 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     stood nowhere, says nothing. `account` has when the first and the last of the lost messages was sent.
     """
     trial_rows = [row for row in rows if row["trial"] == trial.trial]
-    first_ns = min((fault.asked_ns for fault in _struck(trial)), default=None)
+    first_ns = min((fault.asked_ns for fault in _effective_faults(trial)), default=None)
     longest = max(trial_rows, key=_gap_ns, default={})
     stands = any(row.get("ack_gap_ended") == NO_END for row in trial_rows)
     readers = [step for step in trial.faults if isinstance(step, ReadRecord)]
     stalls = [stall for step in readers for stall in step.stalls]
     still = max(stalls, key=lambda stall: stall.length_ns, default=None)
     read = bool(readers) and all(step.complete or step.stalls for step in readers)
-    struck = [(trial.strikes[fault.fault], fault.until_ns) for fault in _struck(trial)]
-    missing = copies.missing(trial.history, trial.faults, struck)
+    struck = [(trial.strikes[fault.fault], fault.until_ns) for fault in _effective_faults(trial)]
+    missing = copies.longest_absence(trial.history, trial.faults, struck)
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
         "unavailable_ended": NO_END if stands else longest.get("ack_gap_ended"),
@@ -329,7 +329,9 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
         **{
             f"lost_{which}_ns": at_ns - first_ns
             for which in ("first", "last")
-            if trial.verified and first_ns is not None and (at_ns := account.get(f"lost_{which}")) is not None
+            if trial.is_verified
+            and first_ns is not None
+            and (at_ns := account.get(f"lost_{which}")) is not None
         },
     }
 
@@ -418,7 +420,7 @@ def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) 
     until = len(later) if back is None else back + _SECOND_BINS
     return row | {
         "dip_depth": 1 - min(seconds[worst : until - _SECOND_BINS + 1]) / usual,
-        "dip_messages": round(_lacking(later[:until], usual / _SECOND_BINS)),
+        "dip_messages": round(_shortfall(later[:until], usual / _SECOND_BINS)),
         "back_ns": None if back is None else until * BIN_NS,
     }
 
@@ -428,7 +430,7 @@ def _seconds(bins: Sequence[int]) -> list[int]:
     return [sum(bins[start : start + _SECOND_BINS]) for start in range(len(bins) - _SECOND_BINS + 1)]
 
 
-def _lacking(bins: Sequence[int], usual: float) -> float:
+def _shortfall(bins: Sequence[int], usual: float) -> float:
     """Add up what each second lacks of the rate before; what comes on top in another makes up for nothing."""
     seconds = [bins[start : start + _SECOND_BINS] for start in range(0, len(bins), _SECOND_BINS)]
     return sum(max(0.0, usual * len(second) - sum(second)) for second in seconds)

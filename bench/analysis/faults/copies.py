@@ -37,8 +37,8 @@ def back(
     layouts_before = _at(states, asked_ns)
     if layouts_before is None:
         return None
-    running = _running(states, fault)
-    healed = dict.fromkeys(fault.nodes) if running else _healed(steps, fault)
+    running = _has_running_segments(states, fault)
+    healed = dict.fromkeys(fault.nodes) if running else _heal_times(steps, fault)
     moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
     keepers = _keepers(states)
     owed: set[Copy] = set()
@@ -67,7 +67,7 @@ class Missing(NamedTuple):
     cut: bool
 
 
-def missing(
+def longest_absence(
     changes: Changes, steps: Sequence[StepRecord], faults: Sequence[tuple[StrikeRecord, int]]
 ) -> Missing | None:
     """Tell how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
@@ -84,7 +84,7 @@ def missing(
     for fault, until_ns in faults:
         if (restored := back(changes, steps, fault, until_ns)) is not None:
             absences.append(Missing(restored.after_ns, cut=False))
-        elif _at(states, fault.asked_ns) is not None and not _running(states, fault):
+        elif _at(states, fault.asked_ns) is not None and not _has_running_segments(states, fault):
             absences.append(Missing(max(times) - fault.asked_ns, cut=True))
     return Missing(max(absences).for_ns, any(absence.cut for absence in absences)) if absences else None
 
@@ -129,14 +129,14 @@ def _fragment_end(layout: PartitionLayout | None, segment: int, entry: int) -> i
     return min((first for first in firsts if first > entry), default=None)
 
 
-def _healed(steps: Sequence[StepRecord], fault: StrikeRecord) -> dict[str, int | None]:
+def _heal_times(steps: Sequence[StepRecord], fault: StrikeRecord) -> dict[str, int | None]:
     """Give each node taken away with when it was healed: by a step that undid it, or with all that were left."""
     if not fault.away:
         return {}
     return {node: healed_ns(node, fault, steps) for node in fault.nodes}
 
 
-def _running(states: Sequence[tuple[int, Layouts]], fault: StrikeRecord) -> bool:
+def _has_running_segments(states: Sequence[tuple[int, Layouts]], fault: StrikeRecord) -> bool:
     """Whether segments lie on nodes that a fault left running: then layouts do not tell when these were missed."""
     layouts = (partition for _, by_partition in states for partition in by_partition.values())
     return not fault.away and any(layout.segments is not None for layout in layouts)

@@ -27,7 +27,7 @@ class _ByteRate(NamedTuple):
     rate: float
 
 
-def joined(
+def share_times(
     stepped: DataFrame, trials: Iterable[TrialRecord], first_ns: Mapping[int, int]
 ) -> dict[tuple[int, int], Row]:
     """Return what came of each step that started nodes, by trial and place of the step.

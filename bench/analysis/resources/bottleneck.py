@@ -84,7 +84,7 @@ def _limits(row: Row, setup: TrialSetup) -> Iterator[tuple[str, str]]:
         yield DISK, f"the disk was busy {numbers.percent(row['machine_disk_share'])} of the time"
     if _at_least(row, "network_share", BUSY):
         moved = numbers.percent(row["network_share"])
-        yield NETWORK, f"a node moved {moved} of what its link carries{_narrowed(setup)}"
+        yield NETWORK, f"a node moved {moved} of what its link carries{_narrow_link_note(setup)}"
     if setup.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _REACHED_RATE * setup.rate:
         yield NONE, f"the rate asked for was reached; {_cores(row)}"
     if setup.logs is not None and _at_least(row, "flush_share", BUSY * setup.logs):
@@ -121,7 +121,7 @@ def _waits(row: Row, setup: TrialSetup) -> Iterator[tuple[str, str]]:
     in_broker = "an unknown time" if request_ns is None else f"{numbers.duration(request_ns)}{or_more}"
     passed = f"of {numbers.duration(mean_ns)} that a send took on average, {in_broker} passed in the broker"
     least_ns, most_ns = _fsync_ns(row, setup.fsync_timer)
-    if _synced(row, setup, least_ns) and least_ns <= _HIDDEN * mean_ns:
+    if _is_fsync_bound(row, setup, least_ns) and least_ns <= _HIDDEN * mean_ns:
         more = "" if least_ns == most_ns else " or more"
         yield (
             DISK,
@@ -129,7 +129,7 @@ def _waits(row: Row, setup: TrialSetup) -> Iterator[tuple[str, str]]:
         )
     yield from _few_open(row, setup)
     reach_ns = min(most_ns, _HIDDEN * mean_ns)
-    if reach_ns >= least_ns and _synced(row, setup, reach_ns):
+    if reach_ns >= least_ns and _is_fsync_bound(row, setup, reach_ns):
         spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
         yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
     mostly = request_ns is not None and request_ns >= _MOST * mean_ns + setup.request_timer.too_long_ns
@@ -172,7 +172,7 @@ def _fsync_ns(row: Row, timer: Timer) -> tuple[float, float]:
     return counted_ns, max(counted_ns, min(bounds_ns))
 
 
-def _synced(row: Row, setup: TrialSetup, fsync_ns: float) -> bool:
+def _is_fsync_bound(row: Row, setup: TrialSetup, fsync_ns: float) -> bool:
     """Whether fsyncs that take so long are most of a send's time."""
     rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
     waited_ns = _in_a_row(row, setup, fsync_ns) * fsync_ns
@@ -196,7 +196,7 @@ def _at_least(row: Row, name: str, level: float) -> bool:
     return value is not None and value >= level
 
 
-def _narrowed(setup: TrialSetup) -> str:
+def _narrow_link_note(setup: TrialSetup) -> str:
     return ", which was made narrow" if setup.narrowed else ""
 
 

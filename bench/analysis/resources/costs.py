@@ -62,7 +62,7 @@ def measured_trials(
         for row in rows
         if row["verdict"] == "valid" and row["throughput_msgs_per_s"]
     }
-    if any(trial.broken for trial in trials):
+    if any(trial.is_fault_trial for trial in trials):
         return []
     requests = {(row["trial"], row["role"]): row for row in use if row["metric"] == "requests"}
     return [
@@ -70,14 +70,14 @@ def measured_trials(
         for trial in trials
         if trial.trial in valid and trial.open_loop
         if (
-            measured := _measured(
+            measured := _measured_trial(
                 trial, valid[trial.trial], requests.get((trial.trial, trial.case.description.front_role))
             )
         )
     ]
 
 
-def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -> MeasuredTrial | None:
+def _measured_trial(trial: TrialRecord, messages_per_s: float, requests: Row | None) -> MeasuredTrial | None:
     """Describe a trial; None where it can't be told how many messages went in a batch.
 
     Producers send a batch as one request, and servers count these. With one send open at a time each goes alone.

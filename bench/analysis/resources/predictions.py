@@ -33,7 +33,9 @@ def prediction_rows(
     for (system, configuration), own_trials in groups.items():
         names = dict.fromkeys(trial.case.name for trial in own_trials)
         rates = {name: rate for name in names if (rate := measured.get(name))}
-        for capacity in predicted_capacities(list(_held(own_trials, holds)), rates, describe(system).work):
+        for capacity in predicted_capacities(
+            list(_held_rates(own_trials, holds)), rates, describe(system).work
+        ):
             yield {
                 "system": system,
                 "case": capacity.case,
@@ -56,7 +58,7 @@ def _middle(capacity: Row) -> float | None:
     return math.sqrt(product) if 0 < product < math.inf else None
 
 
-def _held(trials: Iterable[TrialRecord], holds: Iterable[Row]) -> Iterator[HeldRate]:
+def _held_rates(trials: Iterable[TrialRecord], holds: Iterable[Row]) -> Iterator[HeldRate]:
     by_trial = {trial.trial: trial for trial in trials}
     same: dict[tuple[int, float, bool], list[Row]] = {}
     for hold in holds:

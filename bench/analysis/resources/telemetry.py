@@ -87,12 +87,12 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     )
 
 
-def grown(stepped: DataFrame, metric: str) -> DataFrame:
+def counter_growth(stepped: DataFrame, metric: str) -> DataFrame:
     """Give what a counter of each server grew by between two looks: rows of `steps`."""
     return stepped.where((F.col("metric") == metric) & ~F.col("role").isin(*NO_SERVERS))
 
 
-def used(stepped: DataFrame) -> list[NodeFigure]:
+def node_usage(stepped: DataFrame) -> list[NodeFigure]:
     """Add up what `steps` gave inside each trial's window, or in all its slices.
 
     A process that lived for a part of it has its growth divided by the whole all the same, which is the time for which

@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.log import EventLog
-from bench.analysis.speed.latency import MEASURES, measured, never_made
+from bench.analysis.speed.latency import MEASURES, measured_values, never_made
 from bench.analysis.speed.quantiles import quantiles
-from bench.capacity.capacity import Capacity, combined, joined, steps_of
+from bench.capacity.capacity import Capacity, combine_starts, merge_repeats, steps_of
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import SAMPLE_NS, HeldSlice, hold_of
 from bench.capacity.judgement import judge
@@ -67,7 +67,7 @@ def holds_of(sends: DataFrame | None, trials: Iterable[TrialRecord]) -> dict[Hol
     """Count every hold from its sends (`held_sends`)."""
     if sends is None:
         return {}
-    kinds = F.filter(F.array(*_counted()), lambda kind: kind["place"].isNotNull())
+    kinds = F.filter(F.array(*_send_kinds()), lambda kind: kind["place"].isNotNull())
     rows = sends.select("trial", "slice", F.explode(kinds)).groupBy("trial", "slice", "col").count().collect()
     held = _held_slices(trials)
     counts: dict[HoldKey, dict[str, dict[int, int]]] = {place: {} for place in held}
@@ -90,7 +90,7 @@ def hold_times(sends: DataFrame | None, holds: Mapping[HoldKey, Hold]) -> dict[H
         (acked_ns - F.col("due_ns")).alias("response_ns"),
         (F.col("seen_ns") - F.col("due_ns")).alias("e2e_ns"),
     )
-    parts = [measured(due, measure, _PLACE, missing=True) for measure in _TIMED]
+    parts = [measured_values(due, measure, _PLACE, missing=True) for measure in _TIMED]
     missing = {place: sum(hold.due) - hold.sent for place, hold in holds.items()}
     if any(missing.values()):
         parts.append(never_made(sends.sparkSession, missing, _TIMED, _PLACE))
@@ -101,7 +101,7 @@ def hold_times(sends: DataFrame | None, holds: Mapping[HoldKey, Hold]) -> dict[H
     return times
 
 
-def _counted() -> list[Column]:
+def _send_kinds() -> list[Column]:
     """Return the kinds that a send counts for, each with its place (hold_log.Counts); null where it does not."""
     due, start = F.col("due_ns"), F.col("start_ns")
     acked = F.col("outcome") == Outcome.OK.label
@@ -138,7 +138,9 @@ def hold_rows(
     """
     for trial in trials:
         made = _holds_made(trial, holds)
-        for record, (hold, _), (repeated, _) in zip(trial.holds or (), made, joined(made), strict=True):
+        for record, (hold, _), (repeated, _) in zip(
+            trial.holds or (), made, merge_repeats(made), strict=True
+        ):
             judgement = judge(repeated, level_of(trial))
             yield {
                 "trial": trial.trial,
@@ -182,7 +184,7 @@ def capacity_rows(
         if trial.trial in by_trial and trial.trial in valid:
             by_case.setdefault((trial.case.system, trial.case.name), []).append(by_trial[trial.trial])
     for (system, case), results in by_case.items():
-        overall = combined(results)
+        overall = combine_starts(results)
         interval = overall.interval
         yield {
             "system": system,

@@ -63,11 +63,11 @@ class Distribution:
             (quantile, self.values[quantile])
             for span in CURVE
             for quantile in span
-            if quantile in self.values and _resolved(quantile, self.count)
+            if quantile in self.values and _is_resolved(quantile, self.count)
         ]
 
 
-def _resolved(quantile: int, count: int) -> bool:
+def _is_resolved(quantile: int, count: int) -> bool:
     return quantile in {0, SCALE} or min(quantile, SCALE - quantile) * count >= SCALE
 
 
@@ -82,9 +82,9 @@ def distributions(
     """
     measures = ("service", "response", "queue") if any_open else ("service",)
     values = send_times(sends, measures, unsent, ("trial",))
-    e2e = measured(messages.where("in_window"), "e2e", ("trial",), missing=True)
+    e2e = measured_values(messages.where("in_window"), "e2e", ("trial",), missing=True)
     rows = quantiles(values.unionAll(e2e), ["trial", "measure"], CURVE).collect()
-    return _gathered(rows)
+    return _gather_distributions(rows)
 
 
 def send_times(
@@ -95,14 +95,14 @@ def send_times(
     The value is null for the sends that were never made (`unsent`), in the measures that count from when one was due.
     """
     counted = sends.where("acked and in_window")
-    parts = [measured(counted, measure, by) for measure in measures]
+    parts = [measured_values(counted, measure, by) for measure in measures]
     since_due = [measure for measure in measures if measure in _SINCE_DUE]
     if since_due and any(unsent.values()):
         parts.append(never_made(sends.sparkSession, unsent, since_due, by))
     return reduce(DataFrame.unionAll, parts)
 
 
-def measured(frame: DataFrame, measure: str, by: Sequence[str], *, missing: bool = False) -> DataFrame:
+def measured_values(frame: DataFrame, measure: str, by: Sequence[str], *, missing: bool = False) -> DataFrame:
     """Give one measure's values as `send_times` does; those that are null only where `missing` ones count."""
     value = F.col(f"{measure}_ns")
     return (frame if missing else frame.where(value.isNotNull())).select(
@@ -127,7 +127,7 @@ def never_made(
     )
 
 
-def _gathered(rows: Iterable[Row]) -> dict[tuple[int, str], Distribution]:
+def _gather_distributions(rows: Iterable[Row]) -> dict[tuple[int, str], Distribution]:
     distribution_by_key: dict[tuple[int, str], Distribution] = {}
     values: dict[tuple[int, str], dict[int, int]] = {}
     for row in rows:

@@ -35,7 +35,7 @@ def slice_rows(
     trials: Iterable[TrialRecord], tallies: Iterable[Tally], times: Mapping[Span, Mapping[str, int | None]]
 ) -> Iterator[dict[str, object]]:
     """Give the rows of the table `slices`: every slice of every sliced trial, in the order run within a trial."""
-    sliced = [trial for trial in trials if trial.sliced]
+    sliced = [trial for trial in trials if trial.has_slices]
     zeros_ns = _zeros_ns(sliced)
     acked: Counter[Span] = Counter()
     for row in tallies:

@@ -44,7 +44,7 @@ def timeline(
     last: dict[int, int] = {}
     for number, second in (*counts, *service):
         last[number] = max(second, last.get(number, 0))
-    for trial in (trial for trial in trials if not trial.sliced):
+    for trial in (trial for trial in trials if not trial.has_slices):
         for second in range(last.get(trial.trial, -1) + 1):
             yield {
                 "trial": trial.trial,

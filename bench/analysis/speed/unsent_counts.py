@@ -38,7 +38,7 @@ def unsent_counts(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, Unse
         return {span.slice: UnsentCounts(missing, missing) for span in trial.spans}
     if load.duration_s is None:
         return {}
-    late_ns = _LATE_IN_SLICE_NS if trial.sliced else _LATE_NS
+    late_ns = _LATE_IN_SLICE_NS if trial.has_slices else _LATE_NS
     return {span.slice: _of_span(span, schedule, sent.get(span.slice, 0), late_ns) for span in trial.spans}
 
 

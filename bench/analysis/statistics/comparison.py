@@ -15,7 +15,7 @@ from bench import numbers
 from bench.analysis.statistics import joint_significance
 from bench.columns import RATES, TIMES
 from bench.model import ENOUGH_TRIALS, CaseComparison, Change, Interval
-from bench.statistics.interval import LEVEL, timed
+from bench.statistics.interval import LEVEL, metric_value
 
 Row = Mapping[str, Any]
 Cases = Mapping[tuple[str, str], Sequence[Row]]
@@ -46,7 +46,7 @@ def compare(
     """
     first_cases, second_cases = _by_case(first), _by_case(second)
     compared = [
-        _compared(key, rows, second_cases.get(key, []), metric, threshold)
+        _compare_case(key, rows, second_cases.get(key, []), metric, threshold)
         for key, rows in first_cases.items()
     ]
     decided = [(case.system, case.case) for case in compared if case.interval is not None]
@@ -60,7 +60,8 @@ def compare(
                 zip(decided, joint_significance.chances(*pair, threshold).tolist(), strict=True)
             )
     return [
-        _judged(case, chances.get(_direction(case), {}).get((case.system, case.case))) for case in compared
+        _judge_case(case, chances.get(_direction(case), {}).get((case.system, case.case)))
+        for case in compared
     ]
 
 
@@ -94,7 +95,7 @@ def _finite(
     )
 
 
-def _judged(case: CaseComparison, chance: float | None) -> CaseComparison:
+def _judge_case(case: CaseComparison, chance: float | None) -> CaseComparison:
     rare = bool(case.reason) or (chance is not None and chance <= 1 - LEVEL)
     return replace(case, chance=chance, proven=case.change in {Change.WORSE, Change.BETTER} and rare)
 
@@ -114,7 +115,7 @@ def _values(rows: Iterable[Row], metric: str) -> list[float]:
 
 def _figure(row: Row, metric: str) -> float | None:
     """Return a trial's figure, infinity for a time among what never came; None where it has none with ratios."""
-    value = timed(row, metric)
+    value = metric_value(row, metric)
     return float(value) if value is not None and _is_comparable(value) else None
 
 
@@ -164,7 +165,7 @@ def _is_comparable(value: float | None) -> bool:
     return value is not None and value == value and value >= 0  # noqa: PLR0124 - a table's null may be NaN
 
 
-def _compared(
+def _compare_case(
     key: tuple[str, str], first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float
 ) -> CaseComparison:
     first_values, second_values = _values(first, metric), _values(second, metric)

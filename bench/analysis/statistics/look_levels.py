@@ -36,7 +36,7 @@ def level(looks: int) -> float:
     return next(islice(_levels(), looks - 1, None))
 
 
-def spent(looks: int) -> float:
+def cumulative_alpha(looks: int) -> float:
     """Return the probability of a false decision in any of the first `looks` looks."""
     return (1 - LEVEL) * looks / (looks + _PACE)
 
@@ -47,13 +47,13 @@ def _levels() -> Iterator[float]:
     Evidence is a sum of standard normal values, one a round; `density` is that of sums that have not crossed a bound.
     (P. Armitage, C. K. McPherson and B. C. Rowe, 1969.)
     """
-    bound = math.sqrt(FIRST_LOOK) * float(stats.norm.isf(spent(1) / 2))
+    bound = math.sqrt(FIRST_LOOK) * float(stats.norm.isf(cumulative_alpha(1) / 2))
     sums = np.linspace(-bound, bound, _POINTS)
     density = stats.norm.pdf(sums, scale=math.sqrt(FIRST_LOOK))
-    yield 1 - spent(1)
+    yield 1 - cumulative_alpha(1)
     for look in count(2):
         mass = density * _weights(sums)
-        bound = _bound(sums, mass, spent(look) - spent(look - 1), look)
+        bound = _bound(sums, mass, cumulative_alpha(look) - cumulative_alpha(look - 1), look)
         yield float(1 - 2 * stats.norm.sf(bound / math.sqrt(FIRST_LOOK + look - 1)))
         following = np.linspace(-bound, bound, _POINTS)
         density = stats.norm.pdf(following[:, None] - sums) @ mass

@@ -63,7 +63,7 @@ def drift(parts: Mapping[int, float]) -> float | None:
     return slope * PARTS / middle if middle > 0 else None
 
 
-def trending(parts: Mapping[int, float]) -> bool:
+def has_trend(parts: Mapping[int, float]) -> bool:
     """Whether the mean service time rises or falls by `DRIFT` or more, by chance in 1 % at most (Mann-Kendall)."""
     change = drift(parts)
     if change is None or abs(change) < DRIFT:
@@ -72,7 +72,7 @@ def trending(parts: Mapping[int, float]) -> bool:
     return bool(stats.kendalltau(places, [parts[place] for place in places]).pvalue <= _CHANCE)
 
 
-def outlying(values: Sequence[float | None], apart: float = APART) -> list[bool]:
+def outlier_mask(values: Sequence[float | None], apart: float = APART) -> list[bool]:
     """Say of each trial of one case whether it lies far from the others; of fewer than five nobody can say.
 
     Far is 3.5 scaled median absolute deviations of the logarithms (B. Iglewicz, D. Hoaglin, "How to Detect and
@@ -95,10 +95,12 @@ def flag(
     for row in steady:
         trial_parts = parts.get(row["trial"], {})
         row["drift"] = drift(trial_parts)
-        row["flags"] = TREND if trending(trial_parts) else None
+        row["flags"] = TREND if has_trend(trial_parts) else None
     for case in dict.fromkeys(row["case"] for row in steady):
         members = [row for row in steady if row["case"] == case]
-        for row, far in zip(members, outlying([row.get("service_mean_ns") for row in members]), strict=True):
+        for row, far in zip(
+            members, outlier_mask([row.get("service_mean_ns") for row in members]), strict=True
+        ):
             if far:
                 row["flags"] = f"{row['flags']}, {OUTLIER}" if row["flags"] else OUTLIER
 
@@ -117,7 +119,7 @@ def rounds_apart(trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         by_round = _against_median([row for row in valid if row["system"] == system])
         rounds = sorted(number for number, ratios in by_round.items() if len(ratios) >= _FEWEST_CASES)
         middles = [statistics.median(by_round[number]) for number in rounds]
-        for number, middle, far in zip(rounds, middles, outlying(middles, ROUND_APART), strict=True):
+        for number, middle, far in zip(rounds, middles, outlier_mask(middles, ROUND_APART), strict=True):
             if far:
                 ratios = by_round[number]
                 agree = sum((ratio > 1) == (middle > 1) for ratio in ratios)

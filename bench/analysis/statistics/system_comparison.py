@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, has_other_work
-from bench.statistics.interval import by_round, level, paired, values_by_case
+from bench.statistics.interval import by_round, level, pair_by_round, values_by_case
 from bench.statistics.round_ratios import Groups, RoundRatios
 from bench.statistics.slice_series import SliceSeries
 from bench.systems.registry import system_title
@@ -50,7 +50,7 @@ def sides(  # noqa: PLR0913, PLR0917 - what was measured, and what is known of e
     matched = set(settings) != set(second_settings)
     figures = _Figures(trials, clusters, slices)
     if matched:
-        points = list(_matched(trials, swept, promises, copies, figures))
+        points = list(_matched_points(trials, swept, promises, copies, figures))
         settings = [name for name in settings if name in second_settings] + [
             _settings_column(name) for name in swept
         ]
@@ -86,7 +86,7 @@ def _point(
     return {
         "values": values,
         "cases": cases,
-        **_promised([promises.get(case) for case in cases]),
+        **_guarantee_fields([promises.get(case) for case in cases]),
         "crowded": sum(has_other_work(row.get("other_cpu")) for rows in compared for row in rows),
         **{
             metric: {
@@ -123,14 +123,14 @@ class _Figures:
         interval = ratio.interval() if ratio else None
         values = self._values[metric]
         return {
-            "rounds": len(paired(values[first], values[second])),
+            "rounds": len(pair_by_round(values[first], values[second])),
             "ratio": ratio.ratio if ratio else None,
             "low": interval.low if interval else None,
             "high": interval.high if interval else None,
         }
 
 
-def _matched(
+def _matched_points(
     trials: Sequence[Row],
     swept: Mapping[str, Sequence[str]],
     promises: Mapping[str, Guarantee | None],
@@ -147,7 +147,7 @@ def _matched(
             for system, rows in zip(swept, (first_points, second_points), strict=True)
         ]
         for promise in _distinct(promises.get(rows[0]["case"]) for rows in cases_here[0]):
-            promising = [_promising(cases, promise, promises) for cases in cases_here]
+            promising = [_cases_with_promise(cases, promise, promises) for cases in cases_here]
             if all(promising):
                 first_case, second_case = (
                     min(candidates, key=lambda rows: copies.get(rows[0]["case"], 0))
@@ -177,7 +177,7 @@ def _settings_column(system: str) -> str:
     return f"{system_title(system)} settings"
 
 
-def _promising(
+def _cases_with_promise(
     cases: Iterable[Rows], promise: Guarantee, promises: Mapping[str, Guarantee | None]
 ) -> list[Rows]:
     """Give the trials of each case that promises the same and has a throughput, in rounds enough where any has."""
@@ -200,7 +200,7 @@ def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict
     return rows_by_point
 
 
-def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
+def _guarantee_fields(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
     """Say what both survive, whether that is the same, a power cut included, and whose writes go on with a node gone.
 
     Null where that is not known.

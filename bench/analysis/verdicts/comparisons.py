@@ -13,7 +13,7 @@ from bench import numbers
 from bench.analysis.statistics.look_levels import level
 from bench.analysis.verdicts.claim_forms import HELD, NOT, UNDECIDED, Form, Pairs
 from bench.model import Interval
-from bench.statistics.interval import paired, paired_ratio, values_by_case
+from bench.statistics.interval import pair_by_round, paired_ratio, values_by_case
 from bench.statistics.round_ratios import Group, Groups, RoundRatio, RoundRatios
 from bench.statistics.slice_series import SliceSeries
 
@@ -129,7 +129,7 @@ class Comparator:
 
         A value that is zero or infinite has no logarithm: then rounds are counted in any run.
         """
-        pairs = paired(self._values.get(left.key, {}), self._values.get(right.key, {}))
+        pairs = pair_by_round(self._values.get(left.key, {}), self._values.get(right.key, {}))
         if self._basis is None:
             return by_signs(subject, form, pairs)
         if any(value <= 0 or math.isinf(value) for pair in pairs for value in pair):
@@ -180,7 +180,7 @@ def _signs(rounds_for: int, rounds_against: int, rounds: int, chance: float) -> 
     return UNDECIDED
 
 
-def refuted(comparisons: Sequence[Comparison], confidence: float) -> bool:
+def is_refuted(comparisons: Sequence[Comparison], confidence: float) -> bool:
     """Whether more goes against a claim than chance would bring among so many comparisons.
 
     A trial beyond a bound is no chance. Of intervals the one that leaves least to chance decides, times their number

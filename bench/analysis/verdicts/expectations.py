@@ -16,11 +16,11 @@ from bench.analysis.verdicts.comparisons import (
     Comparator,
     Comparison,
     Side,
-    refuted,
+    is_refuted,
 )
 from bench.columns import COUNTERS, FOOTPRINT, KEYED, MEMBERS, READING_METRICS, SEGMENTS, STORED
 from bench.model import ENOUGH_TRIALS, ERRORS, has_other_work, text, texts
-from bench.statistics.interval import timed
+from bench.statistics.interval import metric_value
 
 Row = Mapping[str, Any]
 
@@ -69,7 +69,7 @@ def judge(
         "system": _system(expectation),
         "verdict": verdict,
         "summary": f"{_summary(verdict, comparisons, claim)}{_without(judged_rows)}",
-        "smallest_effect": effect if claim.ordered else None,
+        "smallest_effect": effect if claim.has_order else None,
         "effect": _effect(comparisons),
         "comparisons": [comparison.record() for comparison in comparisons],
     }
@@ -136,7 +136,7 @@ class Claim:
         self._metric = expectation["metric"]
 
     @property
-    def ordered(self) -> bool:
+    def has_order(self) -> bool:
         """Whether it claims an order, of which there may be none."""
         return bool(self._expectation.get("decreasing") or self._expectation.get("increasing"))
 
@@ -162,9 +162,9 @@ class Claim:
                 rows, along, Rule(_with_first, bounds, f"within {numbers.percent(within)} of {{}}")
             )
         elif expectation.get("at_most") is not None:
-            yield from _bounded(rows, metric, expectation["at_most"], "<=", about)
+            yield from _bound_comparisons(rows, metric, expectation["at_most"], "<=", about)
         elif expectation.get("at_least") is not None:
-            yield from _bounded(rows, metric, expectation["at_least"], ">=", about)
+            yield from _bound_comparisons(rows, metric, expectation["at_least"], ">=", about)
         elif expectation.get("once_at_least") is not None:
             yield from _once(rows, metric, expectation["once_at_least"], about)
 
@@ -192,7 +192,7 @@ class Claim:
         ((setting, values),) = along.items()
         other_settings = [name for name in self._settings if name != setting]
         comparator = self._comparator(self._metric)
-        for group, members in _grouped(
+        for group, members in _group_rows(
             rows, lambda row: tuple(row.get(name) for name in other_settings)
         ).items():
             cases = {row[setting]: row["case"] for row in members if row.get(setting) is not None}
@@ -229,7 +229,7 @@ def _with_first(values: Sequence[str]) -> Iterator[tuple[str, str]]:
     return ((value, values[0]) for value in values[1:])
 
 
-def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+def _group_rows(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -240,10 +240,12 @@ def _counts(row: Row) -> bool:
     return bool(row["verdict"] == "valid")
 
 
-def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: str) -> Iterator[Comparison]:
+def _bound_comparisons(
+    rows: Sequence[Row], metric: str, bound: float, sign: str, about: str
+) -> Iterator[Comparison]:
     """Hold every valid trial of each case against a bound."""
-    for case, members in _grouped(rows, lambda row: row["case"]).items():
-        values = [timed(row, metric) for row in members if _counts(row)]
+    for case, members in _group_rows(rows, lambda row: row["case"]).items():
+        values = [metric_value(row, metric) for row in members if _counts(row)]
         known_values = [value for value in values if value is not None]
         within = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known_values)
         beyond = len(known_values) - within
@@ -256,7 +258,7 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
     """Look for one valid trial, of whichever case, that reaches a bound; that it does not come takes many to say."""
     if not rows:
         return
-    values = [timed(row, metric) for row in rows if _counts(row)]
+    values = [metric_value(row, metric) for row in rows if _counts(row)]
     known_values = [value for value in values if value is not None]
     reached = sum(value >= bound for value in known_values)
     never = len(known_values) == len(values) >= _TO_DENY
@@ -274,7 +276,7 @@ def _bound(metric: str, bound: float) -> str:
 def _overall(comparisons: Sequence[Comparison], level: float) -> str:
     verdicts = {comparison.verdict for comparison in comparisons}
     if NOT in verdicts:
-        return NOT if refuted(comparisons, level) else UNDECIDED
+        return NOT if is_refuted(comparisons, level) else UNDECIDED
     if not verdicts or UNDECIDED in verdicts:
         return UNDECIDED
     return NO_DIFFERENCE if NO_DIFFERENCE in verdicts else HELD
@@ -303,10 +305,10 @@ def _summary(verdict: str, comparisons: Sequence[Comparison], claim: Claim) -> s
         beside = f" (held in {counts[HELD]})" if counts[HELD] else ""
         return f"no difference larger than {effect} in {counts[NO_DIFFERENCE]} of {total} over {over}{beside}"
     decided = counts[HELD] + counts[NO_DIFFERENCE]
-    return f"{_leaning(comparisons)} over {over}, decided in {decided}{_reason(comparisons)}"
+    return f"{_agreement_phrase(comparisons)} over {over}, decided in {decided}{_reason(comparisons)}"
 
 
-def _leaning(comparisons: Sequence[Comparison]) -> str:
+def _agreement_phrase(comparisons: Sequence[Comparison]) -> str:
     agree = sum(comparison.rounds_for == comparison.rounds > 0 for comparison in comparisons)
     return f"undecided: as claimed in {agree} of {numbers.plural(len(comparisons), 'comparison')}"
 

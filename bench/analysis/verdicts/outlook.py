@@ -49,7 +49,7 @@ def outlook(
     """
     undecided = [expectation for expectation in judged if expectation["verdict"] == UNDECIDED]
     half_width = _half_width(ratios)
-    missing = [_missing(expectation) for expectation in undecided]
+    missing = [_missing_rounds(expectation) for expectation in undecided]
     if precision is not None and ratios:
         missing.append(_missing_for(half_width, precision, rounds))
     counts = [count for count in missing if count is not None]
@@ -72,7 +72,7 @@ def _half_width(ratios: Sequence[Row]) -> float | None:
     return next((widths[metric] for metric in METRICS if metric in widths), None)
 
 
-def _missing(expectation: Row) -> int | None:
+def _missing_rounds(expectation: Row) -> int | None:
     """Return how many rounds an undecided expectation lacks; None where one of its comparisons allows no estimate."""
     undecided = [
         comparison for comparison in expectation["comparisons"] if comparison["verdict"] == UNDECIDED

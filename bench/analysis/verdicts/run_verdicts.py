@@ -31,7 +31,7 @@ def judgements(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None
     says.
     """
     missing = never_run(folder)
-    basis = None if folder.broken else _basis(folder, measured_rows, looks)
+    basis = None if folder.is_fault_run else _basis(folder, measured_rows, looks)
     return [
         judge(
             expectation,
@@ -55,7 +55,7 @@ def _basis(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None) ->
 
 def ratios(folder: RunFolder, measured_rows: MeasuredRows) -> list[Row]:
     """Return the rows of the table `ratios`; none for a run in which something was broken."""
-    if folder.broken:
+    if folder.is_fault_run:
         return []
     slices = slice_series(measured_rows.trials, measured_rows.slices)
     return ratio_rows(measured_rows.trials, folder.manifest.baseline, clusters(folder.trials), slices)
@@ -69,10 +69,10 @@ def write(results: Path, folder: RunFolder, measured_rows: MeasuredRows) -> Row 
     verdicts, baseline_ratios = judgements(folder, measured_rows), ratios(folder, measured_rows)
     tables.write_json(results, "expectations", verdicts)
     tables.write_rows(results, "ratios", baseline_ratios)
-    return None if folder.broken else _undecided(folder, verdicts, baseline_ratios)
+    return None if folder.is_fault_run else _undecided_summary(folder, verdicts, baseline_ratios)
 
 
-def _undecided(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequence[Row]) -> Row:
+def _undecided_summary(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequence[Row]) -> Row:
     """Return the ids of undecided expectations, the half-widths of ratios, and the minutes still missing."""
     ahead = outlook(
         verdicts,
@@ -98,7 +98,7 @@ def rederive(run: Path) -> None:
     measured_rows = MeasuredRows(*(_rows(results / f"{name}.parquet") for name in names))
     undecided = write(results, folder, measured_rows)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
-    off = [] if folder.broken else rounds_apart(measured_rows.trials)
+    off = [] if folder.is_fault_run else rounds_apart(measured_rows.trials)
     fresh = {
         "rounds_apart": off,
         "undecided": undecided,

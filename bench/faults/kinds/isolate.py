@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
-from bench.faults.fault import Effect, Fault, Place, listed
+from bench.faults.fault import Effect, Fault, Place, name_list
 from bench.faults.packet_faults import Cutter, Peers, nodes_among
 from bench.model import Node
 
@@ -33,11 +33,11 @@ class Isolate(Fault):
 
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *nodes_among(listed(self.peer_targets))]
+        return [*self.targets, *nodes_among(name_list(self.peer_targets))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        peers = Peers.of(place, nodes, listed(self.peer_targets), as_group=True)
+        peers = Peers.of(place, nodes, name_list(self.peer_targets), as_group=True)
         none = dict.fromkeys(peers.sources, ())
         if self.direction == "out":
             peers = replace(peers, sources=none)

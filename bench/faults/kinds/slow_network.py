@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from bench.backends.abilities import Delayable, Reachable
 from bench.backends.delayed_node import DelayedNode, HeldPackets, Link, why_no_queue
-from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, listed, strike_each
-from bench.faults.packet_faults import CLIENT, Peers, nodes_among, passing
+from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, name_list, strike_each
+from bench.faults.packet_faults import CLIENT, Peers, nodes_among, probe_peers
 from bench.model import NANOS, Node
 from bench.scenario.values import Duration
 
@@ -64,11 +64,11 @@ class SlowNetwork(Fault):
 
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *nodes_among(listed(self.peer_targets or []))]
+        return [*self.targets, *nodes_among(name_list(self.peer_targets or []))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        peers_ = listed(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
+        peers_ = name_list(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
         peers = Peers.of(place, nodes, peers_, as_group=False)
         link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
         delayed: dict[str, DelayedNode] = {}
@@ -87,7 +87,7 @@ class SlowNetwork(Fault):
         def heal(_nodes: Sequence[Node]) -> str:
             heal_each(nodes, end)
             gone = f"The packet filter of {', '.join(delayed)} lists no rule and no queue any more."
-            return f"{gone} {passing(place, nodes, peers_of)}"
+            return f"{gone} {probe_peers(place, nodes, peers_of)}"
 
         def proof() -> str | Unproven:
             idle = _never_full(link, held)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from bench import numbers
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
-from bench.faults.fault import Effect, Fault, Place, listed
+from bench.faults.fault import Effect, Fault, Place, name_list
 from bench.faults.packet_faults import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.model import Node
 from bench.scenario.values import Duration, Share, ShareOrAll
@@ -49,11 +49,11 @@ class UnstableNetwork(Fault):
 
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *nodes_among(listed(self.peer_targets or []))]
+        return [*self.targets, *nodes_among(name_list(self.peer_targets or []))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        peers_ = listed(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
+        peers_ = name_list(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
         share = self.loss or self.duplicate or 1.0
         peers = Peers.of(place, nodes, peers_, as_group=False)
         cutter = Cutter.between(place, nodes, peers, share=share, double=self.duplicate is not None)

@@ -15,5 +15,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     if results.retention:
         return retention.answer(results, presentation)
     return (
-        faults.answer(results, presentation) if results.broken else performance.answer(results, presentation)
+        faults.answer(results, presentation)
+        if results.is_fault_run
+        else performance.answer(results, presentation)
     )

@@ -30,7 +30,7 @@ _COMPARED = (
 def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Finding]:
     """Return the findings of every declared comparison that the run has; without any, what every run allows."""
     by_comparison = [
-        list(_declared(cases, comparison, previous))
+        list(_declared_findings(cases, comparison, previous))
         for previous, comparison in zip((None, *declared), declared, strict=False)
     ]
     findings = list(chain.from_iterable(by_comparison))
@@ -40,7 +40,7 @@ def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...])
         findings[0] = replace(
             first, text=headline, advice=first.advice + second.advice, detail=f"{first.text} {second.text}"
         )
-    return findings or _undeclared(cases)
+    return findings or _default_findings(cases)
 
 
 def compared_configurations(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> Table | None:
@@ -67,7 +67,7 @@ def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ..
     return "response_p99_ns" if cases.results.summary.get("figure") == "response" else RATE
 
 
-def _declared(
+def _declared_findings(
     cases: Configurations, declared: DeclaredComparison, previous: DeclaredComparison | None
 ) -> Iterator[Finding]:
     if declared.change:
@@ -76,7 +76,7 @@ def _declared(
         declared.guarantee,
         declared.metric,
     )
-    return guarantees.declared(cases, declared, repeats_guarantee=repeats_guarantee)
+    return guarantees.declared_findings(cases, declared, repeats_guarantee=repeats_guarantee)
 
 
 def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Finding]:
@@ -98,8 +98,8 @@ def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Fin
         "of": cases.figure(of, declared.metric),
         "to": cases.figure(to, declared.metric),
     }
-    advice = declared.advised(outcome)
-    yield Finding(sentence("change", slots), outcome.decided, "effects", advice)
+    advice = declared.advice_for(outcome)
+    yield Finding(sentence("change", slots), outcome.is_decided, "effects", advice)
 
 
 def _pair(cases: Configurations, declared: DeclaredComparison) -> tuple[str, str] | None:
@@ -122,7 +122,7 @@ def _text(cases: Configurations, case: str, metric: str) -> str:
     }[cases.measure(case, metric)]
 
 
-def _undeclared(cases: Configurations) -> list[Finding]:
+def _default_findings(cases: Configurations) -> list[Finding]:
     metric = leading_metric(cases)
     by_guarantee: dict[tuple[str, ...], list[guarantees.Point]] = {}
     for point in guarantees.points(cases):

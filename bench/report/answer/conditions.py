@@ -79,10 +79,10 @@ def _machine(results: Results) -> str:
         if machines:
             return f"servers of their own, load from {numbers.plural(machines, 'machine')} of their own"
         return f"servers of their own, load from one machine with {method.cores(results)}"
-    return f"one machine with {method.cores(results)}{_pinned(results)}"
+    return f"one machine with {method.cores(results)}{_core_split(results)}"
 
 
-def _pinned(results: Results) -> str:
+def _core_split(results: Results) -> str:
     """Say how cores are divided; where the trials have them in common, servers and load share them."""
     splits = [trial.case.configuration.get("cores") for trial in results.trial_records.values()]
     if not splits or not splits[0] or any(split != splits[0] for split in splits):
@@ -124,7 +124,7 @@ def _pace(load: LoadRecord) -> str:
 def _rounds(results: Results) -> str:
     """State how often each case was measured, and what an interval without a confidence is."""
     rounds = numbers.plural(results.rounds, "round")
-    if results.broken or results.rounds < 2:
+    if results.is_fault_run or results.rounds < 2:
         return rounds
     if results.over_rounds:
         return f"{rounds}, whose ratios are averaged"

@@ -111,7 +111,7 @@ class Configurations:
         """Name a case by the settings that differ between the cases of its system."""
         return self._names.get(case, case)
 
-    def named(self, case: str) -> str:
+    def name_with_system(self, case: str) -> str:
         """Name a case with its system: Kafka (4 replicas, wait for all)."""
         system, label = system_title(str(self._rows[case]["system"])), self.label(case)
         return system if label == system else f"{system} ({label})"
@@ -147,7 +147,7 @@ class Configurations:
         promise = self.promise(case)
         return promise is not None and promise.nodes is None
 
-    def configured(self, case: str) -> dict[str, str]:
+    def all_settings(self, case: str) -> dict[str, str]:
         """Return every setting that a case asks for, by its own name, as text."""
         trial = self._trials.get(case)
         return trial.case.all_settings if trial else {}
@@ -173,7 +173,7 @@ class Configurations:
         """Return a case's middle value as sentences have it."""
         return figure(self._rows[case].get(metric), metric)
 
-    def sustained(self, case: str) -> str:
+    def capacity_range(self, case: str) -> str:
         """Write the highest rate of a case that passed and the lowest that failed; empty where nobody searched."""
         table = self.results.capacities
         rows = table[table["case"] == case] if len(table) else table
@@ -185,12 +185,12 @@ class Configurations:
         From the table `ratios` where that has the pair; else from the rounds of both, by the same rule.
         """
         return (
-            self._stated(case, baseline, metric)
-            or self._inverse(self._stated(baseline, case, metric))
+            self._table_effect(case, baseline, metric)
+            or self._inverse(self._table_effect(baseline, case, metric))
             or _of_rounds(self._of(metric).ratio(case, baseline))
         )
 
-    def _stated(self, case: str, baseline: str, metric: str) -> Effect | None:
+    def _table_effect(self, case: str, baseline: str, metric: str) -> Effect | None:
         table = self.results.ratios
         pair_rows = table[
             (table["case"] == case) & (table["baseline"] == baseline) & (table["metric"] == metric)
@@ -213,7 +213,7 @@ class Configurations:
                 name: group(
                     trial.case.system,
                     trial.case.configuration,
-                    waits=trial.case.description.waits(self.configured(name)),
+                    waits=trial.case.description.waits(self.all_settings(name)),
                 )
                 for name, trial in self._trials.items()
             }

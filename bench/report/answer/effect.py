@@ -23,7 +23,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the run decides it."""
         return self is not Outcome.UNDECIDED
 

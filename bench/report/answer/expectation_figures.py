@@ -12,7 +12,7 @@ from bench.report.answer.fault_findings import FaultRun
 from bench.report.answer.model import Finding
 from bench.report.answer.reserve import TIMES
 from bench.report.answer.sentences import sentence
-from bench.report.expectation_figures import ExpectationFigure, heads, leading
+from bench.report.expectation_figures import ExpectationFigure, heads, leading_figures
 from bench.report.sections.expectation_figures import cell
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column
@@ -20,14 +20,14 @@ from bench.report.table import Cell, Column
 _MOST_FINDINGS, _MOST_COLUMNS = 2, 3
 
 
-def _leading(run: FaultRun) -> list[ExpectationFigure]:
+def _column_figures(run: FaultRun) -> list[ExpectationFigure]:
     """Return the figures that the page has columns of."""
-    return leading(run.results)[:_MOST_COLUMNS]
+    return leading_figures(run.results)[:_MOST_COLUMNS]
 
 
 def findings(run: FaultRun) -> Iterator[Finding]:
     """State the first figures, from the configuration with the least to the one with the most, system by system."""
-    figures = _leading(run)[:_MOST_FINDINGS]
+    figures = _column_figures(run)[:_MOST_FINDINGS]
     if figures and figures[0].name in TIMES:  # the finding on the reserve has them
         return
     for figure, words in zip(figures, heads(figures), strict=True):
@@ -40,7 +40,9 @@ def findings(run: FaultRun) -> Iterator[Finding]:
         if systems:
             slots = {"figure": words, "systems": systems, "ends": _common_ends(systems)}
             yield Finding(
-                sentence("expectation-figure", slots), decided=run.decided, anchor="expectation-figures"
+                sentence("expectation-figure", slots),
+                decided=run.has_enough_trials,
+                anchor="expectation-figures",
             )
 
 
@@ -56,12 +58,14 @@ def _common_ends(systems: Sequence[Mapping[str, Any]]) -> str:
 
 def columns(run: FaultRun) -> list[Column]:
     """Return the columns of the table of an answer that have these figures."""
-    return [Column(head) for head in heads(_leading(run))]
+    return [Column(head) for head in heads(_column_figures(run))]
 
 
 def cells(run: FaultRun, outcome: Outcome) -> list[Cell]:
     """Return the cells of a configuration under these columns; of several together the range of their medians."""
-    return [_cell(figure, _case_values(outcome, figure.values(run.results))) for figure in _leading(run)]
+    return [
+        _cell(figure, _case_values(outcome, figure.values(run.results))) for figure in _column_figures(run)
+    ]
 
 
 def _cell(figure: ExpectationFigure, case_values: Sequence[Sequence[float]]) -> Cell:

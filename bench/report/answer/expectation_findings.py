@@ -44,7 +44,7 @@ def _effect(entry: Json, verdict: str, smallest: float) -> str:
     if not ratio_comparisons:
         return ""
     ordered = all(_order(comparison) for comparison in ratio_comparisons)
-    ratios = [_directed(comparison) for comparison in ratio_comparisons]
+    ratios = [_claim_ratio(comparison) for comparison in ratio_comparisons]
     apart = not ordered and len(ratio_comparisons) > 1 and min(ratios) < 1 < max(ratios)
     matters = 1 + float(entry.get("smallest_effect") or smallest)
     small = ordered and verdict == _HELD and 1 / matters < min(ratios) < matters
@@ -56,7 +56,7 @@ def _effect(entry: Json, verdict: str, smallest: float) -> str:
         "opposite": "the other way" if ordered else "less",
         "small": f"{(matters - 1) * 100:.3g} %" if small else "",
     }
-    return _uncapitalised(sentence("effect", slots))
+    return _uncapitalise(sentence("effect", slots))
 
 
 def _order(comparison: Json) -> str:
@@ -65,7 +65,7 @@ def _order(comparison: Json) -> str:
     return next((sign for sign in (">", "<") if f" {sign} " in claim), "")
 
 
-def _directed(comparison: Json) -> float:
+def _claim_ratio(comparison: Json) -> float:
     """Return the ratio in the direction of the claim: below 1 where it is the other way round."""
     ratio = float(comparison["ratio_median"])
     return 1 / ratio if _order(comparison) == "<" else ratio
@@ -108,8 +108,8 @@ def _values(entry: Json, comparisons: Sequence[Json]) -> str:
         "missing": len(values) - len(numeric_values) - endless,
         "trials": numbers.plural(len(values), "trial"),
     }
-    return _uncapitalised(sentence("effect-values", slots))
+    return _uncapitalise(sentence("effect-values", slots))
 
 
-def _uncapitalised(text: str) -> str:
+def _uncapitalise(text: str) -> str:
     return text[:1].lower() + text[1:]

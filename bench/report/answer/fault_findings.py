@@ -66,7 +66,7 @@ class FaultRun:
         return bool((kind_faults.groupby("trial").size() > 1).any())
 
     @property
-    def decided(self) -> bool:
+    def has_enough_trials(self) -> bool:
         """Whether each case has as many valid trials as a verdict takes."""
         return all(outcome.valid >= ENOUGH_TRIALS for outcome in self.case_outcomes)
 
@@ -82,18 +82,18 @@ class FaultRun:
         """How long a trial lasted."""
         return numbers.seconds(float(self.results.valid["window_s"].astype(float).median()))
 
-    def grouped(self, same: Callable[[Outcome, Outcome], bool]) -> list[Outcome]:
+    def group_outcomes(self, same: Callable[[Outcome, Outcome], bool]) -> list[Outcome]:
         """Return one outcome for those of a system that are the same."""
         return [
             outcome
             for part, outcomes in zip(self.parts, self.outcomes, strict=True)
-            for outcome in fault_outcome.joined(
-                self.results, part, self.labels, case_groups.grouped(outcomes, same)
+            for outcome in fault_outcome.merge_outcomes(
+                self.results, part, self.labels, case_groups.group_items(outcomes, same)
             )
         ]
 
 
-def struck(results: Results, labels: Labels) -> FaultRun:
+def fault_run(results: Results, labels: Labels) -> FaultRun:
     """Return the outcomes of a run."""
     parts = sweep.parts(results)
     return FaultRun(results, labels, parts, [fault_outcome.outcomes(results, part, labels) for part in parts])
@@ -114,7 +114,7 @@ def findings(run: FaultRun) -> tuple[Finding, ...]:
 
 
 def _all_findings(run: FaultRun) -> Iterator[Finding]:
-    fates = run.grouped(lambda first, second: first.fate == second.fate)
+    fates = run.group_outcomes(lambda first, second: first.fate == second.fate)
     survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
     lost, unread = (
         [outcome for outcome in fates if outcome.fate == "lost"],
@@ -131,10 +131,12 @@ def _all_findings(run: FaultRun) -> Iterator[Finding]:
         yield _finding(run, "fault-unread", slots, "delivery")
     yield from _outages(run, safe=not lost and not unread)
     if unanswered := [
-        _unanswered(outcome) for outcome in run.grouped(_same_unanswered) if outcome.many_unanswered
+        _unanswered_sends(outcome)
+        for outcome in run.group_outcomes(_same_unanswered)
+        if outcome.many_unanswered
     ]:
         yield _finding(run, "fault-unanswered", {"unanswered": unanswered}, "delivery")
-    if repeats := [_repeats(outcome) for outcome in run.grouped(_same_repeats) if outcome.repeated]:
+    if repeats := [_repeats(outcome) for outcome in run.group_outcomes(_same_repeats) if outcome.has_repeats]:
         single = all(outcome.trials == 1 for outcome in run.case_outcomes)
         ordered = all(
             len(outcome.out_of_order) == outcome.valid and not any(outcome.out_of_order)
@@ -158,7 +160,7 @@ def _losses(run: FaultRun, lost: Sequence[Outcome], survivors: Sequence[dict[str
 
 
 def _finding(run: FaultRun, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
-    return Finding(sentence(kind, slots), decided=run.decided, anchor=anchor)
+    return Finding(sentence(kind, slots), decided=run.has_enough_trials, anchor=anchor)
 
 
 def _subject(outcome: Outcome) -> dict[str, Any]:
@@ -175,8 +177,8 @@ def _loss(run: FaultRun, outcome: Outcome) -> dict[str, Any]:
     return _subject(outcome) | {
         "span": str(loss.span),
         "time": words.times(loss.low_ns, loss.high_ns, brief=True),
-        "count": words.counts(loss.losing),
-        "losing": len(loss.losing),
+        "count": words.counts(loss.losing_counts),
+        "losing": len(loss.losing_counts),
         "trials": len(loss.counts),
         "event": fault_kind(loss.kind).event if loss.kind else run.event,
         "several": run.several(loss.kind),
@@ -200,7 +202,7 @@ def _unread(outcome: Outcome) -> dict[str, Any]:
 
 def _outages(run: FaultRun, *, safe: bool) -> Iterator[Finding]:
     """Give the times without writes, and without reads where these differ."""
-    written = run.grouped(lambda first, second: case_groups.same_outage(first.writes, second.writes))
+    written = run.group_outcomes(lambda first, second: case_groups.same_outage(first.writes, second.writes))
     together = run.reads_like_writes
     if any(outcome.writes for outcome in written):
         yield _outage(run, written, "writes", together=together, safe=safe)
@@ -210,7 +212,7 @@ def _outages(run: FaultRun, *, safe: bool) -> Iterator[Finding]:
 
 def _other_reads(run: FaultRun) -> list[Outcome]:
     """Return the outcomes in which reads stopped for another time than writes."""
-    groups = run.grouped(
+    groups = run.group_outcomes(
         lambda first, second: (
             _same_reads(first) == _same_reads(second) and case_groups.same_outage(first.reads, second.reads)
         )
@@ -257,15 +259,15 @@ def _settings(
         shown = [
             _outage_slots(run, outcome, outage, label="" if shared else label)
             for outcome in same
-            if (outage := _shown(outcome, operation, together=together))
+            if (outage := _operation_outage(outcome, operation, together=together))
         ]
         if shown:
             yield {"label": label if shared else "", "outages": shown}
 
 
-def _shown(outcome: Outcome, operation: str, *, together: bool) -> Outage | None:
+def _operation_outage(outcome: Outcome, operation: str, *, together: bool) -> Outage | None:
     if together and outcome.writes and outcome.reads:
-        return outcome.writes.joined(outcome.reads)
+        return outcome.writes.merge(outcome.reads)
     return outcome.writes if operation == "writes" else outcome.reads
 
 
@@ -298,12 +300,12 @@ def _same_unanswered(first: Outcome, second: Outcome) -> bool:
     return first.many_unanswered == second.many_unanswered
 
 
-def _unanswered(outcome: Outcome) -> dict[str, Any]:
+def _unanswered_sends(outcome: Outcome) -> dict[str, Any]:
     return _subject(outcome) | {"count": words.counts([count for count in outcome.unanswered if count])}
 
 
 def _same_repeats(first: Outcome, second: Outcome) -> bool:
-    return first.repeated == second.repeated
+    return first.has_repeats == second.has_repeats
 
 
 def _repeats(outcome: Outcome) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from bench.report import fault_words as words
 from bench.report import other_runs
 from bench.report.answer import guarantees
 from bench.report.answer.fault_findings import FEW, FaultRun
-from bench.report.answer.notices import most_important, uncounted
+from bench.report.answer.notices import most_important, uncounted_trials
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
 from bench.report.sections import promise_coverage
@@ -32,19 +32,19 @@ def notices(run: FaultRun, note: str) -> tuple[str, ...]:
 
 def _all_notices(run: FaultRun) -> Iterator[str]:
     results = run.results
-    yield from _overloaded(run)
+    yield from _overload(run)
     yield from _without_idempotence(run)
     yield from _unequal(run)
     if changes := other_runs.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
-    yield from uncounted(results)
+    yield from uncounted_trials(results)
     if other_runs.is_quick(results.manifest):
-        yield sentence("notice-quick", {"sliced": results.sliced})
+        yield sentence("notice-quick", {"sliced": results.has_slices})
 
 
-def _overloaded(run: FaultRun) -> Iterator[str]:
+def _overload(run: FaultRun) -> Iterator[str]:
     """Where a configuration acknowledged far less than was due already before the first fault: the worst of these."""
-    shares = _carried(run)
+    shares = _acked_shares(run)
     slow = [
         (share, outcome)
         for outcome in run.case_outcomes
@@ -56,7 +56,7 @@ def _overloaded(run: FaultRun) -> Iterator[str]:
         yield sentence("fault-overloaded", slots | {"several": len(slow) > 1})
 
 
-def _carried(run: FaultRun) -> dict[str, list[float]]:
+def _acked_shares(run: FaultRun) -> dict[str, list[float]]:
     """Return by case which share of what was due its trials acknowledged before the first fault.
 
     Without trials of which nobody knows that, and those of a closed loop.
@@ -82,7 +82,7 @@ def _without_idempotence(run: FaultRun) -> Iterator[str]:
     """Where a system has repeats that its shipped producer prevents, unless the run has that producer, too."""
     for system in dict.fromkeys(outcome.system for outcome in run.case_outcomes):
         system_outcomes = [outcome for outcome in run.case_outcomes if outcome.system == system]
-        if any(outcome.resends and outcome.repeated for outcome in system_outcomes) and not any(
+        if any(outcome.resends and outcome.has_repeats for outcome in system_outcomes) and not any(
             outcome.once for outcome in system_outcomes
         ):
             yield sentence("fault-idempotence")
@@ -138,7 +138,8 @@ def alarms(run: FaultRun) -> Iterator[str]:
     for outcome in run.case_outcomes:
         slots = {"case": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
         if outcome.broken_promise:
-            fate, count = ("lost", outcome.lost) if outcome.lost else ("unread", sum(outcome.unread))
+            lost = outcome.most_lost_messages
+            fate, count = ("lost", lost) if lost else ("unread", sum(outcome.unread))
             yield sentence("fault-alarm", slots | {"kind": fate, "count": _messages(count)})
         if outcome.repeated_promise:
             repeats = numbers.plural(max(outcome.duplicates), "duplicate")

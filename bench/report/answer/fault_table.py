@@ -36,7 +36,7 @@ def table(run: FaultRun, *, joined: bool = False) -> Table | None:
     )
     figure_columns = expectation_figures.columns(run)
     joined = joined or len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST)
-    outcomes = [_joined(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
+    outcomes = [_group_outcomes(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
     rows = [
         row
         for part, part_outcomes in zip(run.parts, outcomes, strict=True)
@@ -53,9 +53,9 @@ def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
     return zip(run.parts, run.outcomes, strict=True)
 
 
-def _joined(run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    groups = case_groups.grouped(outcomes, same)
-    return fault_outcome.joined(run.results, part, run.labels, groups)
+def _group_outcomes(run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    groups = case_groups.group_items(outcomes, same)
+    return fault_outcome.merge_outcomes(run.results, part, run.labels, groups)
 
 
 def same(first: Outcome, second: Outcome) -> bool:
@@ -71,7 +71,7 @@ def _rows(
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
-    common = fault_settings.shared(outcome_settings)
+    common = fault_settings.shared_settings(outcome_settings)
     if outcomes:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
     for outcome, settings in zip(outcomes, outcome_settings, strict=True):
@@ -79,7 +79,7 @@ def _rows(
         reads = fault_cells.outage_cell(outcome.reads)
         if reads_like_writes and outcome.writes and outcome.reads:
             writes, reads = (
-                fault_cells.outage_cell(outcome.writes.joined(outcome.reads)),
+                fault_cells.outage_cell(outcome.writes.merge(outcome.reads)),
                 Cell(numbers.NOTHING),
             )
         differing = fault_settings.words(fault_settings.without(settings, common))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bench.report.answer import expectation_figures
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expectation_findings import expectation_findings
-from bench.report.answer.fault_findings import MOST_FINDINGS, FaultRun, findings, struck
+from bench.report.answer.fault_findings import MOST_FINDINGS, FaultRun, fault_run, findings
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
 from bench.report.answer.glossary import glossary
@@ -27,11 +27,11 @@ _MANY_STRIKES = 5
 
 def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which something broke on purpose. Raises ReportError."""
-    run = struck(results, presentation.labels)
+    run = fault_run(results, presentation.labels)
     manifest = results.manifest
     shown, joined, run_findings = table(run), table(run, joined=True), _findings(run)
     amber, red = notices(run, presentation.note), tuple(alarms(run))
-    causes = tuple(agreed(results, presentation))
+    causes = tuple(agreeing_causes(results, presentation))
     texts = [*(finding.full_text for finding in run_findings), *amber, *red, *_texts(shown)]
     texts += [f"{cause.text} {cause.prevention}" for cause in causes]
     return Answer(
@@ -53,12 +53,12 @@ def answer(results: Results, presentation: Presentation) -> Answer:
 def _findings(run: FaultRun) -> tuple[Finding, ...]:
     """Return the findings; a reserve and what the scenario asks for go first, except before a loss."""
     fault_findings, figures = findings(run), (*expectation_figures.findings(run), *reserve(run))
-    lost = any(outcome.lost for outcome in run.case_outcomes)
+    lost = any(outcome.most_lost_messages for outcome in run.case_outcomes)
     ordered = (*fault_findings, *figures) if lost else (*figures, *fault_findings)
     return ordered[:MOST_FINDINGS]
 
 
-def agreed(results: Results, presentation: Presentation) -> list[Cause]:
+def agreeing_causes(results: Results, presentation: Presentation) -> list[Cause]:
     """Return the declared causes with which all valid trials of their cases agree, each once, at most three."""
     agreeing: dict[str, list[DeclaredCause]] = {}
     for cause in presentation.causes:

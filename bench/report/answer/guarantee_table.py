@@ -28,11 +28,11 @@ def table(
     Configurations that `comparisons` compare go before others. With `only` there are no other rows, and those of
     guarantees are of the machine's own disk; None where nothing is compared.
     """
-    points = _shown(guarantees.points(cases))
-    measured = [] if points else _measured(cases, metric)
-    compared = {case for comparison in comparisons for case in _compared(cases, comparison)}
+    points = _shown_points(guarantees.points(cases))
+    measured = [] if points else _measured_cases(cases, metric)
+    compared = {case for comparison in comparisons for case in _comparison_cases(cases, comparison)}
     if only:
-        points = [point for point in guarantees.unmodified(points) if compared & {*point.cases}]
+        points = [point for point in guarantees.own_disk_points(points) if compared & {*point.cases}]
         measured = [case for case in measured if case in compared]
     if points:
         return _of_guarantees(cases, sweep.evenly(points, MOST_ROWS), metric)
@@ -47,7 +47,7 @@ def fitting_rows(measured: Sequence[str], compared: Collection[str]) -> list[str
     return [case for case in measured if case in shown_cases]
 
 
-def _compared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[str]:
+def _comparison_cases(cases: Configurations, comparison: DeclaredComparison) -> Iterator[str]:
     """Give the cases that a comparison is of."""
     if comparison.change:
         pair = (cases.case(comparison.system, settings) for settings in (comparison.of, comparison.to))
@@ -57,14 +57,14 @@ def _compared(cases: Configurations, comparison: DeclaredComparison) -> Iterator
             yield from point.cases
 
 
-def _measured(cases: Configurations, metric: str) -> list[str]:
+def _measured_cases(cases: Configurations, metric: str) -> list[str]:
     """Return the cases that have a figure."""
     return [case for case in cases.names if not numbers.absent(cases.row(case).get(metric))]
 
 
-def _shown(points: Sequence[Point]) -> list[Point]:
+def _shown_points(points: Sequence[Point]) -> list[Point]:
     """Return the points on the machine's own disk, and those on slower ones that wait for it where there is room."""
-    own_disk = guarantees.unmodified(points)
+    own_disk = guarantees.own_disk_points(points)
     waiting = [point for point in points if point.entry.get("power") and point not in own_disk]
     return [*own_disk, *waiting] if len(own_disk) + len(waiting) <= MOST_ROWS else own_disk
 
@@ -93,7 +93,7 @@ def _row(cases: Configurations, point: Point, metric: str, previous: Point | Non
     return Row(
         (
             Cell("" if above else guarantee),
-            Cell(_differing(_at(cases, point), _at(cases, above) if above else [])),
+            Cell(_differing_words(_at(cases, point), _at(cases, above) if above else [])),
             *(Cell(text) for text in _settings(cases, point, above)),
             *(
                 Cell(_text(cases, case, metric, figure))
@@ -105,7 +105,7 @@ def _row(cases: Configurations, point: Point, metric: str, previous: Point | Non
     )
 
 
-def _differing(words: Sequence[str], above: Sequence[str]) -> str:
+def _differing_words(words: Sequence[str], above: Sequence[str]) -> str:
     return ", ".join(word for word in words if word not in above) or numbers.NOTHING
 
 
@@ -140,7 +140,7 @@ def _at(cases: Configurations, point: Point) -> list[str]:
 def settings(cases: Configurations, case: str) -> str:
     """Name what decides the guarantee of a case: replicas=3, min.insync.replicas=2, acks=all."""
     system = describe(str(cases.row(case)["system"]))
-    return system.guarantee_words(cases.configured(case)) or numbers.NOTHING
+    return system.guarantee_words(cases.all_settings(case)) or numbers.NOTHING
 
 
 def _ahead(cases: Configurations, point: Point, standing: Standing) -> Cell:
@@ -170,7 +170,7 @@ def _of_cases(cases: Configurations, case_names: Sequence[str], metric: str) -> 
     rows = tuple(
         Row(
             (
-                Cell(cases.named(case)),
+                Cell(cases.name_with_system(case)),
                 Cell(settings(cases, case)),
                 Cell(_text(cases, case, metric, cases.figure(case, metric))),
                 _against(cases, case, metric),

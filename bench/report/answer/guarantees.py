@@ -81,7 +81,7 @@ def shortest(guarantee: str) -> str:
     return short(guarantee).removesuffix(", not a power cut")
 
 
-def unmodified(guarantee_points: Sequence[Point]) -> list[Point]:
+def own_disk_points(guarantee_points: Sequence[Point]) -> list[Point]:
     """Return the points on the machine's own disk; all where there is none."""
     return [point for point in guarantee_points if point.disk == AS_IS] or list(guarantee_points)
 
@@ -108,8 +108,8 @@ def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
 def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figure, Figure]:
     """Return both systems' medians as sentences have them; of a capacity from the rate that passed to what failed."""
     entry = point.entry.get(metric)
-    if metric == CAPACITY and all(map(cases.sustained, point.cases)):
-        first, second = (Figure(rate=cases.sustained(case)) for case in point.cases)
+    if metric == CAPACITY and all(map(cases.capacity_range, point.cases)):
+        first, second = (Figure(rate=cases.capacity_range(case)) for case in point.cases)
     elif entry is None:
         first, second = (cases.figure(case, metric) for case in point.cases)
     else:
@@ -117,7 +117,7 @@ def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figu
     return first, second
 
 
-def declared(
+def declared_findings(
     cases: Configurations, comparison: DeclaredComparison, *, repeats_guarantee: bool = False
 ) -> Iterator[Finding]:
     """State who is ahead at a declared guarantee; nothing where the run has no such point.
@@ -134,7 +134,7 @@ def declared_points(cases: Configurations, comparison: DeclaredComparison) -> li
     return [
         point
         for point in points(cases)
-        if comparison.promised(point.survives)
+        if comparison.is_promised(point.survives)
         and all(str(point.values.get(name)) == value for name, value in comparison.at.items())
     ]
 
@@ -147,7 +147,7 @@ def at_guarantee(
     repeats_guarantee: bool = False,
 ) -> Iterator[Finding]:
     """State who is ahead at these points of one guarantee, and on slower disks."""
-    own_disk = unmodified(guarantee_points)
+    own_disk = own_disk_points(guarantee_points)
     if not own_disk or cases.measure(own_disk[0].cases[0], comparison.metric) is None:
         return
     if len(own_disk) > 1:
@@ -182,7 +182,7 @@ def both_halves(cases: Configurations, declared: Sequence[DeclaredComparison]) -
 
 def _ahead(cases: Configurations, comparison: DeclaredComparison) -> str | None:
     """Name the system that is ahead at the only point of a guarantee; None for neither, and where there are several."""
-    own_disk = unmodified(declared_points(cases, comparison)) if comparison.guarantee else []
+    own_disk = own_disk_points(declared_points(cases, comparison)) if comparison.guarantee else []
     if len(own_disk) != 1 or cases.measure(own_disk[0].cases[0], comparison.metric) is None:
         return None
     ahead = standing(cases, own_disk[0], comparison.metric).ahead
@@ -212,8 +212,8 @@ def _at_one(
         "of": figures[larger],
         "to": figures[1 - larger],
     }
-    advice = comparison.advised(outcome.value if ahead is None else point.systems[ahead])
-    return Finding(sentence("guarantee", slots), outcome.decided, _COMPARISON, advice)
+    advice = comparison.advice_for(outcome.value if ahead is None else point.systems[ahead])
+    return Finding(sentence("guarantee", slots), outcome.is_decided, _COMPARISON, advice)
 
 
 def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> str:
@@ -223,7 +223,9 @@ def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> 
     """
     made = {cases.copies(case) for case in point.cases} if point.entry.get("chosen") else {1}
     copies = f"{made.pop()} copies" if len(made) == 1 and made != {1} else ""
-    guarantee_points = [candidate for candidate in points(cases) if comparison.promised(candidate.survives)]
+    guarantee_points = [
+        candidate for candidate in points(cases) if comparison.is_promised(candidate.survives)
+    ]
     named = {
         name: value
         for name, value in comparison.at.items()
@@ -250,15 +252,15 @@ def _on_slower_disks(
         "cross": _crossing(cases, [point, *slower]),
         "disks": [
             {
-                "added": _spaced(slower_point.disk),
+                "added": _spaced_length(slower_point.disk),
                 "first": "" if point_standing.ahead is None else point.title(point_standing.ahead),
                 "effect": point_standing.effect.upward.slots,
             }
             for slower_point, point_standing in shown
         ],
     }
-    decided = all(point_standing.outcome.decided for point_standing in standings)
-    advice = comparison.advised(point.systems[leader]) if leader is not None and slots["stays"] else ()
+    decided = all(point_standing.outcome.is_decided for point_standing in standings)
+    advice = comparison.advice_for(point.systems[leader]) if leader is not None and slots["stays"] else ()
     return Finding(sentence("slower-disks", slots), decided, _PRICE, advice)
 
 
@@ -275,7 +277,7 @@ def _crossing(cases: Configurations, guarantee_points: Sequence[Point]) -> str:
     return f"{place.at:.2g} ms{interval}"
 
 
-def _spaced(length: str) -> str:
+def _spaced_length(length: str) -> str:
     """Write 1ms as 1 ms."""
     number = length.rstrip("abcdefghijklmnopqrstuvwxyzµ")
     return f"{number} {length.removeprefix(number)}"
@@ -312,7 +314,7 @@ def _at_several(
         "along": _along(guarantee_points),
     }
     faster = "same" if open_points == len(guarantee_points) else guarantee_points[0].systems[first]
-    advice = comparison.advised(faster) if len(by_side[first]) == len(guarantee_points) else ()
+    advice = comparison.advice_for(faster) if len(by_side[first]) == len(guarantee_points) else ()
     return Finding(sentence("guarantee-range", slots), not open_points, _COMPARISON, advice)
 
 

@@ -33,12 +33,12 @@ def loss(cases: Configurations) -> Finding:
         "unread": numbers.plural(len(valid) - len(read), "trial") if len(read) < len(valid) else "",
     }
     if lost:
-        return Finding(sentence("loss", _lost(cases, promised)), anchor=_DELIVERY)
+        return Finding(sentence("loss", _loss_slots(cases, promised)), anchor=_DELIVERY)
     kind = "loss-unpromised" if unpromised_lost else "loss-none"
     return Finding(sentence(kind, slots), anchor=_DELIVERY)
 
 
-def _lost(cases: Configurations, promised: pd.DataFrame) -> dict[str, Any]:
+def _loss_slots(cases: Configurations, promised: pd.DataFrame) -> dict[str, Any]:
     """Return the slots of the sentence on a loss: how much, in how many configurations, and where most."""
     cases_lost = {
         str(case): (_sum(trials, "lost"), _sum(trials, "acked"))
@@ -52,7 +52,7 @@ def _lost(cases: Configurations, promised: pd.DataFrame) -> dict[str, Any]:
         "acknowledged": numbers.count(_sum(promised, "acked")),
         "losing": len(losing),
         "configurations": numbers.plural(len(cases_lost), "configuration"),
-        "worst": cases.named(worst),
+        "worst": cases.name_with_system(worst),
         "most": numbers.count(most),
         "of": numbers.count(of),
     }
@@ -72,14 +72,14 @@ def alarms(cases: Configurations) -> Iterator[str]:
             if count := _sum(trials, fate):
                 yield _alarm(cases, case, fate, count)
         system = describe(str(cases.row(case)["system"]))
-        if system.deduplicates(cases.configured(case), {}) and (count := _sum(trials, "duplicates")):
+        if system.deduplicates(cases.all_settings(case), {}) and (count := _sum(trials, "duplicates")):
             yield _alarm(cases, case, "duplicated", count)
 
 
 def _alarm(cases: Configurations, case: str, fate: str, count: int) -> str:
     trials = cases.results.trials[cases.results.trials["case"] == case]
     slots = {
-        "name": cases.named(case),
+        "name": cases.name_with_system(case),
         "kind": fate,
         "count": numbers.count(count),
         "acknowledged": numbers.count(_sum(trials, "acked")),

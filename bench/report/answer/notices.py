@@ -44,12 +44,12 @@ def _all_notices(cases: Configurations) -> Iterator[str]:
     if changes := other_runs.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
     yield from _limits(results)
-    yield from uncounted(results)
+    yield from uncounted_trials(results)
     yield from _other_work(results)
     yield from _other_traffic(results)
     yield from _rate_not_reached(cases)
     if other_runs.is_quick(results.manifest):
-        yield sentence("notice-quick", {"sliced": results.sliced})
+        yield sentence("notice-quick", {"sliced": results.has_slices})
     yield from _few_rounds(results)
     yield from _uneven(results)
 
@@ -103,7 +103,7 @@ def _rate_limit(results: Results) -> Iterator[str]:
         yield sentence("notice-limited", slots)
 
 
-def uncounted(results: Results) -> Iterator[str]:
+def uncounted_trials(results: Results) -> Iterator[str]:
     """Say how many trials do not count, and how many were never run; nothing where all count."""
     if invalid := len(results.trials) - len(results.valid):
         slots = {"uncounted": invalid, "trials": numbers.plural(len(results.trials), "trial")}
@@ -143,7 +143,7 @@ def _rate_not_reached(cases: Configurations) -> Iterator[str]:
     """Where much of what an open loop was to send was never sent."""
     if (worst := sends_without_latency.worst(cases.results)) is not None:
         slots = {
-            "name": cases.named(worst.case),
+            "name": cases.name_with_system(worst.case),
             "share": numbers.share(worst.share),
             "cases": worst.cases,
             "all_cases": numbers.plural(worst.all_cases, "configuration"),
@@ -162,8 +162,8 @@ def _few_rounds(results: Results) -> Iterator[str]:
 
 def _uneven(results: Results) -> Iterator[str]:
     """Where the machine's speed differed between trials, and these were not measured in alternating slices."""
-    probes = machine_speed.probed(results.valid, "machine_probe_ns")
-    if results.sliced or len(probes) < 2:
+    probes = machine_speed.probe_times_ns(results.valid, "machine_probe_ns")
+    if results.has_slices or len(probes) < 2:
         return
     spread = float(probes.max() / probes.min())
     _, _, matters = machine_speed.PROBES[0]

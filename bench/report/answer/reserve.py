@@ -29,7 +29,9 @@ def reserve(run: FaultRun) -> Iterator[Finding]:
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
         if outcome_slots := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
             slots = {"system": part.title, "cases": outcome_slots}
-            yield Finding(sentence("reserve", slots), decided=run.decided, anchor="expectation-figures")
+            yield Finding(
+                sentence("reserve", slots), decided=run.has_enough_trials, anchor="expectation-figures"
+            )
 
 
 def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:

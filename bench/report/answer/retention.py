@@ -10,10 +10,10 @@ from bench.model import ENOUGH_TRIALS
 from bench.report import other_runs, sweep
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expectation_findings import expectation_findings
-from bench.report.answer.faults import agreed
+from bench.report.answer.faults import agreeing_causes
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
-from bench.report.answer.notices import uncounted
+from bench.report.answer.notices import uncounted_trials
 from bench.report.answer.sentences import sentence
 from bench.report.message_retention import FoundMessages, MessageRetention, bytes_text, message_retention
 from bench.report.presentation import Presentation
@@ -40,7 +40,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     parts = sweep.parts(results)
     retentions = message_retention(results, parts, presentation.labels)
     findings, shown = tuple(_findings(results, retentions)), _table(results, parts, retentions)
-    causes = tuple(agreed(results, presentation))
+    causes = tuple(agreeing_causes(results, presentation))
     amber = tuple(_notices(results, presentation.note))
     texts = [
         *(finding.full_text for finding in findings),
@@ -171,7 +171,7 @@ def _notices(results: Results, note: str) -> Iterator[str]:
         yield note
     if changes := other_runs.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
-    yield from uncounted(results)
+    yield from uncounted_trials(results)
 
 
 def _table(
@@ -193,7 +193,7 @@ def _rows(
 ) -> Iterator[Row]:
     system_retentions = [retention for retention in retentions if retention.system == part.system]
     settings = [fault_settings.settings(results, part, retention.cases) for retention in system_retentions]
-    common = fault_settings.shared(settings)
+    common = fault_settings.shared_settings(settings)
     if system_retentions:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=True)
     for retention, of_case in zip(system_retentions, settings, strict=True):

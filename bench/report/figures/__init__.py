@@ -1,6 +1,6 @@
 """The report's figures: which there are, what they are called and what they say in words."""
 
 from bench.report.figures.drawing import Drawing
-from bench.report.figures.gallery import gallery, leading
+from bench.report.figures.gallery import first_page_drawings, gallery
 
-__all__ = ["Drawing", "gallery", "leading"]
+__all__ = ["Drawing", "first_page_drawings", "gallery"]

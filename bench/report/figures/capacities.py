@@ -13,7 +13,7 @@ from bench import numbers
 from bench.capacity.judgement import HoldVerdict
 from bench.report import style, sweep
 from bench.report.figures.row_axes import RowLayout, rows_by_system, value_behind, words_before
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 from bench.report.results import Results
 
 _ROW_IN, _VALUE_IN, _AIR_IN = 0.21, 1.05, 0.12
@@ -26,7 +26,7 @@ def capacities(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     shown = [(part, _cases(results, part)) for part in parts]
     shown = [(part, cases) for part, cases in shown if cases]
     holds = results.holds.merge(results.valid[["trial", "case"]], on="trial")
-    scale = fitting(holds["rate"])
+    scale = fit_scale(holds["rate"])
     if scale is None or not shown:
         return None
     left = max(len(label) for _, cases in shown for label in cases) * style.CHARACTER_IN + _AIR_IN

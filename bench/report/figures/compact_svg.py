@@ -63,7 +63,7 @@ def compact(svg: str, name: str) -> str:
     paths = {path.get("id", ""): path for path in root.iter(f"{_SVG}path") if path.get("id")}
     uses = Counter(use.get(_HREF, "")[1:] for use in root.iter(f"{_SVG}use"))
     reader = _Marks(paths, uses)
-    marks = list(_joined(mark for child in root for mark in reader.of(child, "") if _visible(mark)))
+    marks = list(_merge_strokes(mark for child in root for mark in reader.of(child, "") if _visible(mark)))
     classes = _classes(marks)
     definitions = "".join(_definition(paths[path]) for path in uses if reader.is_shared(path))
     clips = "".join(map(_plain, root.iter(f"{_SVG}clipPath")))
@@ -72,7 +72,7 @@ def compact(svg: str, name: str) -> str:
     head = {**root.attrib, "id": f"{name}-svg", "stroke-linejoin": "round"}
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg"{_attributes(head)}>{words}<style>{rules}</style>'
-        f"<defs>{definitions}{clips}</defs>{_written(marks, classes)}</svg>"
+        f"<defs>{definitions}{clips}</defs>{_markup(marks, classes)}</svg>"
     )
 
 
@@ -161,7 +161,7 @@ def _visible(mark: _Mark) -> bool:
     return mark.tag != "path" or names.get("fill", "") != "none" or "stroke" in names
 
 
-def _joined(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+def _merge_strokes(marks: Iterable[_Mark]) -> Iterator[_Mark]:
     """Merge consecutive strokes of one look into one path."""
     for (*_, joins), run in groupby(marks, lambda mark: (_look(mark), mark.joins)):
         if joins:
@@ -177,7 +177,7 @@ def _classes(marks: Iterable[_Mark]) -> dict[Style, str]:
     return {style: f"s{number}" for number, style in enumerate(styles)}
 
 
-def _written(marks: Iterable[_Mark], classes: Mapping[Style, str]) -> str:
+def _markup(marks: Iterable[_Mark], classes: Mapping[Style, str]) -> str:
     return "".join(
         _group({"clip-path": clip} if clip else {}, _of_style(list(run), classes))
         for clip, run in groupby(marks, lambda mark: mark.clip)

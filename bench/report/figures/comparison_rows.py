@@ -18,7 +18,7 @@ from bench import numbers
 from bench.columns import CAPACITY, CONSUMED
 from bench.report import style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
-from bench.report.figures.scale import Scale, fitting
+from bench.report.figures.scale import Scale, fit_scale
 from bench.report.results import Results
 from bench.systems.registry import system_title
 
@@ -139,7 +139,7 @@ def _axis(metric: str, *, one_send_open: bool) -> _Axis:
 
 
 def _scale(results: Results, axis: _Axis, compared: Sequence[ComparedCases]) -> Scale | None:
-    return fitting(
+    return fit_scale(
         value
         for comparison in compared
         for row in comparison.rows

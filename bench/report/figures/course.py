@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from bench.report import sweep
 from bench.report.figures import multiples
 from bench.report.figures.dots import dots
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 from bench.report.figures.slices import with_case
 from bench.report.figures.timeline import representative
 from bench.report.results import Results
@@ -24,7 +24,7 @@ def course(results: Results, parts: Sequence[sweep.Part]) -> list[Figure]:
     """Draw each case's representative trial, a dot a slice; none where no trial was measured in slices."""
     table = _representative(results)
     blocks = [block for part in parts if (block := sweep.panels(part.with_cases(table["case"]))).shown]
-    y = fitting(table["rate"][table["rate"] > 0])
+    y = fit_scale(table["rate"][table["rate"] > 0])
     if y is None or not blocks:
         return []
     labels = ("minutes since the cluster's first slice", "acknowledged messages per second")

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from bench.report import sweep
 from bench.report.figures import multiples
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 from bench.report.results import Results
 
 _MS = 1e-6
@@ -53,7 +53,7 @@ def curves(results: Results, parts: Sequence[sweep.Part], measure: str, y_label:
     """
     points = _points(results, measure)
     blocks = [block for part in parts if (block := sweep.panels(part)).shown]
-    y = fitting(points["ms"])
+    y = fit_scale(points["ms"])
     if y is None or not blocks:
         return []
     figures, cells = multiples.grid(blocks, ("percentile", y_label), y)

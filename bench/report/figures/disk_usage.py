@@ -154,7 +154,7 @@ def _label_ends(axes: Axes, courses_: Sequence[Course], colours: Sequence[str]) 
         at = max(float(course.bytes_.iloc[-1]), below + least)
         below = at
         axes.annotate(
-            style.shortened(course.label, _LABEL_CHARACTERS),
+            style.shorten(course.label, _LABEL_CHARACTERS),
             (1, at),
             xycoords=axes.get_yaxis_transform(),
             xytext=(4, 0),

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from bench import numbers
 from bench.model import NANOS
 from bench.report import case_groups, style, sweep
-from bench.report.expectation_figures import ExpectationFigure, leading
+from bench.report.expectation_figures import ExpectationFigure, leading_figures
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.figures.row_axes import RowLayout, rows_by_system, value_behind, words_before
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 from bench.report.presentation import Labels
 from bench.report.results import Results
 
@@ -44,7 +44,7 @@ class _Row:
 
 def drawn_figure(results: Results) -> ExpectationFigure | None:
     """Return the figure that the first page shows: the first that the scenario asks for, where it is one of trials."""
-    figures = leading(results)
+    figures = leading_figures(results)
     return figures[0] if figures and not figures[0].kind else None
 
 
@@ -77,7 +77,7 @@ def _rows(values: dict[str, list[float]], part: sweep.Part, labels: Labels) -> l
 
 def _figure(figure: ExpectationFigure, blocks: Sequence[tuple[sweep.Part, Sequence[_Row]]]) -> Figure:
     unit, factor = _UNITS.get(figure.figure.written, ("", 1.0))
-    scale = fitting(value * factor for _, rows in blocks for row in rows for value in row.trials)
+    scale = fit_scale(value * factor for _, rows in blocks for row in rows for value in row.trials)
     if scale is None:  # each block has a row, and each row a value
         raise ValueError(figure.name)
     left = max(len(row.label) for _, rows in blocks for row in rows) * style.CHARACTER_IN + _AIR_IN

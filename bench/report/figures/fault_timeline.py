@@ -115,7 +115,7 @@ def _groups(results: Results, part: sweep.Part) -> list[list[str]]:
     outages = {case: outage.writes(results, trials) for case, trials in case_trials.items()}
     losses = {case: loss.loss(results, trials) for case, trials in case_trials.items()}
     losing = {case: None if case_loss is None else case_loss.most > 0 for case, case_loss in losses.items()}
-    return case_groups.grouped(
+    return case_groups.group_items(
         cases,
         lambda first_case, second_case: (
             losing[first_case] == losing[second_case]
@@ -159,7 +159,7 @@ def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame)
 
 def representative(valid: pd.DataFrame) -> int:
     """Return the trial of the median loss, or where nothing was lost of the median outage: the lower one of two."""
-    quiet = outage.undisturbed(valid)
+    quiet = outage.undisturbed_trials(valid)
     lost = pd.to_numeric(quiet["lost"])
     key = "lost" if lost.fillna(0).any() else "unavailable_ns"
     order = quiet.assign(key=pd.to_numeric(quiet[key])).sort_values(["key", "trial"])["trial"]
@@ -310,7 +310,7 @@ def _background(axes: Axes, course: Course) -> None:
     for begin in trial_seconds.loc[(trial_seconds["acked"] == 0) & (trial_seconds["at_s"] > -1), "at_s"]:
         axes.axvspan(begin, begin + 1, color=style.SHADE, zorder=0, linewidth=0)
     if course.lost_s is not None:
-        _lost(axes, course, trial_seconds)
+        _draw_losses(axes, course, trial_seconds)
     named: dict[str, float] = {}
     for _, fault in course.faults.iterrows():
         axes.axvline(fault["at_s"], color=style.INK, linewidth=0.9, zorder=5)
@@ -320,7 +320,7 @@ def _background(axes: Axes, course: Course) -> None:
     line_names.write(axes, list(named.items()))
 
 
-def _lost(axes: Axes, course: Course, trial_seconds: pd.DataFrame) -> None:
+def _draw_losses(axes: Axes, course: Course, trial_seconds: pd.DataFrame) -> None:
     """Fill the area below the line over the time in which lost messages were sent, and write how many they are."""
     if course.lost_s is None:
         return

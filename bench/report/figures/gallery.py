@@ -58,33 +58,33 @@ def gallery(
 
     `compared` are the cases that the answer compares: the figure `answer` shows exactly these.
     """
-    with style.drawing():
+    with style.typography():
         drawn = [_throughput(results, parts), *_latencies(results, parts)]
-        drawn += [] if results.broken else [_timeline(results, parts)]
+        drawn += [] if results.is_fault_run else [_timeline(results, parts)]
         drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
         drawn += [_slices(results, parts), _capacities(results, parts), load_curves.drawing(results, parts)]
-    return leading(results, parts, labels, compared) | _named(drawn)
+    return first_page_drawings(results, parts, labels, compared) | _drawings_by_name(drawn)
 
 
-def leading(
+def first_page_drawings(
     results: Results,
     parts: Sequence[sweep.Part],
     labels: Labels = _WITHOUT_OWN_WORDS,
     compared: Sequence[ComparedCases] = (),
 ) -> dict[str, Drawing]:
     """Draw the figures that a first page has room for, by name."""
-    with style.drawing():
+    with style.typography():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
         drawn += [predictions.drawing(results), expectation_values.drawing(results, parts, labels)]
         drawn.append(batch_cost_rows.drawing(results))
         if results.retention:
             drawn.append(disk_usage.drawing(results, parts, labels))
-        elif results.broken:
+        elif results.is_fault_run:
             drawn.append(fault_timeline.drawing(results, parts, labels))
-    return _named(drawn)
+    return _drawings_by_name(drawn)
 
 
-def _named(drawn: Sequence[Drawing | None]) -> dict[str, Drawing]:
+def _drawings_by_name(drawn: Sequence[Drawing | None]) -> dict[str, Drawing]:
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
@@ -107,7 +107,7 @@ def _answer(results: Results, compared: Sequence[ComparedCases]) -> Drawing | No
     )
     if line == _INTERVAL:
         caption += " The interval of a ratio is narrower: what all cases of a start share cancels in it."
-    drawing = _drawn(figure, "answer", "The configurations compared", alt, caption)
+    drawing = _drawing(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
     if any(comparison.metric == CAPACITY for comparison in compared):
         legend += (
@@ -129,7 +129,7 @@ def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None
         parts, quantity.column, lambda value: f"{numbers.rate(value)} messages/s"
     )
     caption = f"{_marks(results)}{_one_axis(parts)}{_crosses(results, quantity.column)}{_drawn_counts(parts)}"
-    return _drawn(figure, "throughput", "Throughput of every case", alt, caption)
+    return _drawing(figure, "throughput", "Throughput of every case", alt, caption)
 
 
 def _latencies(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | None]:
@@ -163,7 +163,7 @@ def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words:
     caption = f"Filled marks are a trial's p50, hollow marks its p99{bars}{crosses}{_drawn_counts(parts)}"
     if measure == "e2e" and results.clock_error_ns:
         caption += f" The machines' clocks may make them wrong by {numbers.duration(results.clock_error_ns)}."
-    return _drawn(figure, measure, f"{words.capitalize()} of every case", alt, caption)
+    return _drawing(figure, measure, f"{words.capitalize()} of every case", alt, caption)
 
 
 def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: str) -> Drawing | None:
@@ -176,7 +176,7 @@ def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: 
         "takes the same width; lines end where a trial has too few messages to go on, or "
         "where what it would tell never came." + _panels_chosen(parts)
     )
-    return _drawn(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
+    return _drawing(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
 
 
 def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -196,7 +196,7 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     caption += struck if len(results.faults) else ""
     caption += bad if timeline.unhappy(inside).any() else ""
     caption += _panels_chosen(parts)
-    return _drawn(figure, "timeline", "Throughput over time", alt, caption)
+    return _drawing(figure, "timeline", "Throughput over time", alt, caption)
 
 
 def _downtime(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -207,7 +207,9 @@ def _downtime(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "Each mark is a fault; from there a line rises for as long as a partition had no acknowledgement, and is flat "
         f"while all had.{_SCRIPTED if scripted else ''}"
     )
-    return _drawn(downtime.downtime(courses), "downtime", "Total time without acknowledgements", alt, caption)
+    return _drawing(
+        downtime.downtime(courses), "downtime", "Total time without acknowledgements", alt, caption
+    )
 
 
 def _course(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -220,7 +222,7 @@ def _course(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         f"{course.RUNNING} slices. Between two slices of a case those of the other cases were measured."
         + _panels_chosen(parts)
     )
-    return _drawn(figure, "course", "Throughput slice by slice", alt, caption)
+    return _drawing(figure, "course", "Throughput slice by slice", alt, caption)
 
 
 def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -234,7 +236,7 @@ def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "ratios as they are; dots of one shade that leave the line are a change in that case alone."
         + _start_counts(results, parts)
     )
-    return _drawn(figure, "slices", "Every slice over time", alt, caption)
+    return _drawing(figure, "slices", "Every slice over time", alt, caption)
 
 
 def _capacities(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -245,7 +247,7 @@ def _capacities(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None
         "where it failed. Small marks are the short holds that find where to look; the result, written at the right, "
         "rests on the large ones."
     )
-    return _drawn(figure, "capacities", "Every rate that was held", alt, caption)
+    return _drawing(figure, "capacities", "Every rate that was held", alt, caption)
 
 
 def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -257,9 +259,9 @@ def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "Each system's cases of highest and of lowest throughput, in the trial whose throughput is their median, one "
         "upon the other by role. Client: the load process and the consumers. Suite: what the suite itself "
         "did beside the load. Others: what else ran on the machine. Network counts what nodes received and what they "
-        f"sent.{resources.IN_SLICES if results.sliced else ''}"
+        f"sent.{resources.IN_SLICES if results.has_slices else ''}"
     )
-    return _drawn(figure, "resources", "What it took over time", alt, caption)
+    return _drawing(figure, "resources", "What it took over time", alt, caption)
 
 
 def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Drawing | None]:
@@ -287,7 +289,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         legend = "Faint: single trials. Grey: typical disks." + (
             " Ring: the lines cross; dark band: its 95 % interval." if cross else ""
         )
-        drawing = _drawn(price.price(panels, shown), name, title, alt, words)
+        drawing = _drawing(price.price(panels, shown), name, title, alt, words)
         drawn.append(replace(drawing, legend=legend) if drawing else None)
     return drawn
 
@@ -304,20 +306,20 @@ def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     count = numbers.plural(len(results.trials), "trial")
     alt = f"{count} by their number, the throughput of each relative to its case's {results.middle}."
     crosses = _crosses(results, "trial")
-    if results.sliced:
+    if results.has_slices:
         caption = (
             "The trials of a cluster start alternate slice by slice. A round that lies apart would mean that the "
             f"machine, or that start of the cluster, differed.{crosses}"
         )
-        return _drawn(figure, "order", "Every trial, round by round", alt, caption)
+        return _drawing(figure, "order", "Every trial, round by round", alt, caption)
     caption = (
         "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile"
         f"{', or that the faults did not do the same' if len(results.faults) else ''}.{crosses}"
     )
-    return _drawn(figure, "order", "Every trial in the order it ran", alt, caption)
+    return _drawing(figure, "order", "Every trial in the order it ran", alt, caption)
 
 
-def _drawn(
+def _drawing(
     figure: Figure | Sequence[Figure] | None, name: str, title: str, alt: str, caption: str
 ) -> Drawing | None:
     return draw(figure, name=name, title=title, alt=alt, caption=caption) if figure else None

@@ -12,7 +12,7 @@ from bench import numbers
 from bench.report import style, sweep
 from bench.report.figures import multiples
 from bench.report.figures.drawing import Drawing, draw
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 from bench.report.load_curves import LoadCurve
 from bench.report.load_curves import load_curves as curves_by_case
 from bench.report.results import Results
@@ -49,7 +49,7 @@ def load_curves(
     shown = [part.with_cases(curves) for part in parts]
     blocks = [block for part in shown if (block := sweep.panels(part)).shown]
     finite = [value for curve in curves.values() for value in curve.p99_ns if np.isfinite(value)]
-    y = fitting([*(value * _MS for value in finite), level_ns * _MS])
+    y = fit_scale([*(value * _MS for value in finite), level_ns * _MS])
     if y is None or not blocks:
         return []
     figures, cells = multiples.grid(blocks, ("load, share of the capacity", "p99 response time (ms)"), y)

@@ -75,7 +75,8 @@ def grid(
 def _room(blocks: Sequence[sweep.Panels], *, flat: bool) -> _Room:
     """Return the sizes that panels of all blocks have."""
     longest = max(
-        (len(_named(label)) for block in blocks for panel in block.shown for label in panel.lines), default=0
+        (len(_short_label(label)) for block in blocks for panel in block.shown for label in panel.lines),
+        default=0,
     )
     right = longest * style.STRONG_IN + 0.12
     panels = min(_COLUMNS, max(len(block.shown) for block in blocks))
@@ -127,7 +128,7 @@ def name_lines(cell: Cell, ends: Ends) -> None:
         colour, (x, y) = cell.colours[case], ends[case]
         cell.axes.plot([x, right], [y, y], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
         cell.axes.annotate(
-            _named(labels[case]),
+            _short_label(labels[case]),
             xy=(1, at),
             xycoords="axes fraction",
             xytext=(4, 0),
@@ -202,8 +203,8 @@ def _width(columns: int, right: float) -> float:
     return (style.WIDTH_IN - _LEFT_IN - columns * right - (columns - 1) * _GAP_IN) / columns
 
 
-def _named(label: str) -> str:
-    return style.shortened(label, _LABEL_MOST)
+def _short_label(label: str) -> str:
+    return style.shorten(label, _LABEL_MOST)
 
 
 def _title_in(blocks: Sequence[sweep.Panels], letters: int) -> float:

@@ -23,7 +23,7 @@ def order(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
         return None
     figure = Figure(figsize=(style.WIDTH_IN, 2.0))
     ax = figure.add_axes((0.1, 0.24, 0.79, 0.63))
-    _frame(ax, trials, "trial" if results.sliced else "trial, in the order run")
+    _frame(ax, trials, "trial" if results.has_slices else "trial, in the order run")
     ax.set_ylabel(f"throughput,\n% of case's {results.middle}")
     for part in parts:
         _dots(ax, part, trials[trials["system"] == part.system])

@@ -17,7 +17,7 @@ from bench.report import style, sweep
 from bench.report.crossing import Crossing, crossing
 from bench.report.figures.disks import TYPICAL
 from bench.report.figures.multiples import height_in, width_in
-from bench.report.figures.scale import ACROSS_IN, DOWN_IN, Scale, fitting
+from bench.report.figures.scale import ACROSS_IN, DOWN_IN, Scale, fit_scale
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.systems.registry import system_title
@@ -159,7 +159,7 @@ def price(drawn_panels: Sequence[Panel], shown: Measure) -> Figure | None:
     ranges are shaded in all of them.
     """
     line_trials = [line.trials for panel in drawn_panels for line in panel.lines]
-    y = fitting(value for trials in line_trials for value in trials["y"])
+    y = fit_scale(value for trials in line_trials for value in trials["y"])
     if y is None:
         return None
     x = Scale(

@@ -79,7 +79,7 @@ def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
 
 def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     """Draw the figure; None without telemetry of a valid trial."""
-    columns = [column for part in parts for column in drawn(results, part)]
+    columns = [column for part in parts for column in trial_columns(results, part)]
     if not columns:
         return None
     height = _TOP_IN + len(QUANTITIES) * (_ROW_IN + _BETWEEN_IN) + _FOOT_IN
@@ -108,7 +108,7 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     return figure
 
 
-def drawn(results: Results, part: sweep.Part) -> Iterator[Column]:
+def trial_columns(results: Results, part: sweep.Part) -> Iterator[Column]:
     """Give the trials that are drawn of a system: of its cases of highest and of lowest throughput."""
     measured = part.cases[part.cases["throughput_msgs_per_s"].notna()].sort_values("throughput_msgs_per_s")
     for place in dict.fromkeys((-1, 0) if len(measured) > 1 else (0,) if len(measured) else ()):
@@ -158,9 +158,9 @@ def _title(axes: Axes, column: Column, most: int) -> None:
     """The case above a column, in up to three lines."""
     lines = textwrap.wrap(column.title, most, break_long_words=False, break_on_hyphens=False)
     if len(lines) > _TITLE_LINES:
-        lines = [*lines[: _TITLE_LINES - 1], style.shortened(" ".join(lines[_TITLE_LINES - 1 :]), most)]
+        lines = [*lines[: _TITLE_LINES - 1], style.shorten(" ".join(lines[_TITLE_LINES - 1 :]), most)]
     axes.annotate(
-        "\n".join(style.shortened(line, most) for line in lines),
+        "\n".join(style.shorten(line, most) for line in lines),
         (0, 1),
         (0, 19),
         xycoords="axes fraction",

@@ -19,7 +19,7 @@ from matplotlib.transforms import blended_transform_factory
 from bench import numbers
 from bench.report import style, sweep
 from bench.report.figures.multiples import width_in
-from bench.report.figures.scale import ACROSS_IN, Scale, fitting
+from bench.report.figures.scale import ACROSS_IN, Scale, fit_scale
 
 _HEAD_IN, _ROW_IN, _FOOT_IN, _GAP_IN, _PT = 0.86, 0.17, 0.1, 0.3, 72
 _AIR_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.58, 56
@@ -66,10 +66,10 @@ def rows(parts: Sequence[sweep.Part], plot: Plot) -> list[Figure]:
     """Draw the figure, in several where it is higher than two thirds of a page; none where no trial has a quantity."""
     counted = [part.trials for part in parts if len(part.trials)]
     values = [quantity.of(trials) for quantity in plot.quantities for trials in counted]
-    scale = fitting(value for series in values for value in series)
+    scale = fit_scale(value for series in values for value in series)
     if scale is None:
         return []
-    panels = [_Panel(part, _shown(part), _setting_widths(part)) for part in parts]
+    panels = [_Panel(part, _shown_cases(part), _setting_widths(part)) for part in parts]
     columns = min(2, len(panels)) if _plot_in(panels[:2], plot) >= _LEAST_IN else 1
     bands = [
         part_of_band
@@ -116,7 +116,7 @@ def _figure(bands: Sequence[Sequence[_Panel]], plot: Plot, scale: Scale) -> Figu
 
 def case_counts(part: sweep.Part) -> tuple[int, int]:
     """How many of a system's cases are drawn, and how many there are."""
-    return len(_shown(part)), len(part.cases)
+    return len(_shown_cases(part)), len(part.cases)
 
 
 def _band(figure: Figure, band: Sequence[_Panel], plot: Plot, scale: Scale, top: float) -> None:
@@ -141,10 +141,10 @@ def _plot_in(band: Sequence[_Panel], plot: Plot) -> float:
 def _setting_texts(part: sweep.Part, case: pd.Series[Any]) -> list[str]:
     """A case's settings, shortened to what a plot leaves room for."""
     values = part.values(case)
-    return [style.shortened(value, max(12, _SETTINGS_MOST // len(values))) for value in values]
+    return [style.shorten(value, max(12, _SETTINGS_MOST // len(values))) for value in values]
 
 
-def _shown(part: sweep.Part) -> list[Any]:
+def _shown_cases(part: sweep.Part) -> list[Any]:
     return sweep.evenly([case for _, case in part.cases.iterrows()], _MOST_ROWS)
 
 
@@ -196,9 +196,11 @@ def _clear_of_heads(ax: Axes) -> None:
 def _setting_widths(part: sweep.Part) -> list[float]:
     widths = []
     for name, values in zip(
-        part.settings, zip(*(_setting_texts(part, case) for case in _shown(part)), strict=True), strict=False
+        part.settings,
+        zip(*(_setting_texts(part, case) for case in _shown_cases(part)), strict=True),
+        strict=False,
     ):
-        longest = max(len(text) for text in (*values, *sweep.wrapped(name)))
+        longest = max(len(text) for text in (*values, *sweep.wrap_name(name)))
         widths.append(longest * style.CHARACTER_IN + 0.1)
     return [*widths[:-1], *(width + _AIR_IN for width in widths[-1:])]
 
@@ -210,7 +212,7 @@ def _heads(ax: Axes, part: sweep.Part, widths: Sequence[float], quantities: Sequ
     _above(ax, part.title, -left, 44, **title)
     offset = -left
     for name, width in zip(part.settings, widths, strict=False):
-        _above(ax, "\n".join(sweep.wrapped(name)), offset, 4, color=style.SOFT, linespacing=1.05)
+        _above(ax, "\n".join(sweep.wrap_name(name)), offset, 4, color=style.SOFT, linespacing=1.05)
         offset += width
     for index, quantity in enumerate(quantities):
         x = width_in(ax) + _VALUE_IN * (index + 1) - 0.02

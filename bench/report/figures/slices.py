@@ -78,7 +78,7 @@ def cluster_starts(results: Results, part: sweep.Part) -> list[ClusterStart]:
 
 def slices(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     """Draw a panel a cluster start, at most nine a system; None where no trial was measured in slices."""
-    blocks = [shown for part in parts if (shown := _shown(results, part))]
+    blocks = [shown for part in parts if (shown := _shown_starts(results, part))]
     if not blocks:
         return None
     columns = min(_COLUMNS, max(map(len, blocks)))
@@ -103,7 +103,7 @@ def slices(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
 
 def cluster_start_counts(results: Results, part: sweep.Part) -> tuple[int, int]:
     """Return how many of a system's cluster starts are drawn, and how many there are."""
-    return len(_shown(results, part)), len(cluster_starts(results, part))
+    return len(_shown_starts(results, part)), len(cluster_starts(results, part))
 
 
 def swing(results: Results, part: sweep.Part) -> str:
@@ -114,7 +114,7 @@ def swing(results: Results, part: sweep.Part) -> str:
     return f"{part.title}: from {numbers.percent(min(medians))} to {numbers.percent(max(medians))}."
 
 
-def _shown(results: Results, part: sweep.Part) -> list[ClusterStart]:
+def _shown_starts(results: Results, part: sweep.Part) -> list[ClusterStart]:
     return sweep.evenly(cluster_starts(results, part), _MOST_PANELS)
 
 

@@ -14,7 +14,7 @@ from bench.records.steps import StrikeRecord
 from bench.records.trial import HistoryRecord, TrialRecord
 from bench.report import style, sweep
 from bench.report.figures import multiples
-from bench.report.figures.scale import fitting
+from bench.report.figures.scale import fit_scale
 from bench.report.results import Json, Results
 from bench.systems.layout import partition_layout
 
@@ -33,7 +33,7 @@ def timeline(results: Results, parts: Sequence[sweep.Part]) -> list[Figure]:
     """
     seconds = _seconds(results)
     blocks = [block for part in parts if (block := sweep.panels(part.with_cases(seconds["case"]))).shown]
-    y = fitting(seconds["acked"][seconds["acked"] > 0])
+    y = fit_scale(seconds["acked"][seconds["acked"] > 0])
     if y is None or not blocks:
         return []
     figures, cells = multiples.grid(
@@ -88,8 +88,8 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         trial = representative(of_case)
         faults = results.faults[(results.faults["trial"] == trial) & ~results.faults["fault"].isin(named)]
         named.update(faults["fault"])  # cases of one panel are struck alike, at nearly the same time
-        broken(cell.axes, faults, int(seconds["second"].max()) + 1, named=True)
-        happened(cell.axes, results.trial_records[trial], results.first_send_ns(trial))
+        mark_faults(cell.axes, faults, int(seconds["second"].max()) + 1, named=True)
+        mark_events(cell.axes, results.trial_records[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
     cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
@@ -113,7 +113,7 @@ def _warm_up(shown: pd.DataFrame) -> int:
     return int(inside.min()) if len(inside) else 0
 
 
-def broken(axes: Axes, faults: pd.DataFrame, right: int, *, named: bool) -> None:
+def mark_faults(axes: Axes, faults: pd.DataFrame, right: int, *, named: bool) -> None:
     """Shade the time in which something was broken, from when it was asked for; mark when that was, and name it."""
     shown = faults[faults["effect_ns"].notna() & (faults["asked_ns"] < right * NANOS)]
     for number, (_, fault) in enumerate(shown.iterrows()):
@@ -137,7 +137,7 @@ def _name(axes: Axes, words: str, at: tuple[float, float]) -> None:
     )
 
 
-def happened(axes: Axes, trial: TrialRecord, first_ns: int | None) -> None:
+def mark_events(axes: Axes, trial: TrialRecord, first_ns: int | None) -> None:
     """Mark at the top what else came, as MARKS says: other steps and nodes that ended, and who served anew."""
     if first_ns is None:
         return

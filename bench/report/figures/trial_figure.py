@@ -63,8 +63,8 @@ def trial(results: Results, number: int) -> Drawing | None:
     faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
         axes.set_xlim(0, course.right_s)
-        timeline.broken(axes, faults, int(course.right_s), named=axes is panels[0])
-    timeline.happened(panels[0], results.trial_records[number], results.first_send_ns(number))
+        timeline.mark_faults(axes, faults, int(course.right_s), named=axes is panels[0])
+    timeline.mark_events(panels[0], results.trial_records[number], results.first_send_ns(number))
     servers_caption = _SLICED_CAPTION if course.sliced else _SERVERS_CAPTION
     caption = [
         _SLICES if course.sliced else _CAPTION,

@@ -202,7 +202,7 @@ def _limits(case: CaseComparison, comparison: Comparison) -> str:
     )
 
 
-def printed(comparison: Comparison) -> RenderableType:
+def terminal_output(comparison: Comparison) -> RenderableType:
     """The same for a terminal."""
     return Group(rich_table(table(comparison)), Text(), *map(Text, _lines(comparison)))
 

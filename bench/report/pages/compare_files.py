@@ -17,7 +17,7 @@ def write_junit(comparison: Comparison, file: Path) -> None:
         test = ET.SubElement(
             suite, "testcase", name=case.case, classname=f"{case.system}.{comparison.metric}"
         )
-        if _failed(case):
+        if _is_proven_worse(case):
             ET.SubElement(test, "failure", message=_words(case)).text = comparison.summary
         elif _inconclusive(case):
             ET.SubElement(test, "skipped", message=_words(case))
@@ -31,7 +31,7 @@ def write_junit(comparison: Comparison, file: Path) -> None:
     ET.ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
 
 
-def _failed(case: CaseComparison) -> bool:
+def _is_proven_worse(case: CaseComparison) -> bool:
     return case.change == Change.WORSE and case.proven
 
 

@@ -19,16 +19,16 @@ _MOST_POINTS = 3
 
 def compared_cases(results: Results, presentation: Presentation) -> list[ComparedCases]:
     """Return what the figure of a run's answer shows; nothing where something broke, or nothing is compared."""
-    if results.broken or results.valid.empty:
+    if results.is_fault_run or results.valid.empty:
         return []
     cases = Configurations(results, presentation.labels)
     declared = [
-        compared for comparison in presentation.comparisons for compared in _declared(cases, comparison)
+        compared for comparison in presentation.comparisons for compared in _declared_cases(cases, comparison)
     ]
-    return declared or list(_undeclared(cases))
+    return declared or list(_default_cases(cases))
 
 
-def _declared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[ComparedCases]:
+def _declared_cases(cases: Configurations, comparison: DeclaredComparison) -> Iterator[ComparedCases]:
     if not comparison.change:
         yield from _of_points(cases, guarantees.declared_points(cases, comparison), comparison.metric)
         return
@@ -61,7 +61,7 @@ def _words(cases: Configurations, system: str, settings: Mapping[str, str]) -> s
     return ", ".join(filter(None, (cases.value(system, name, value) for name, value in settings.items())))
 
 
-def _undeclared(cases: Configurations) -> Iterator[ComparedCases]:
+def _default_cases(cases: Configurations) -> Iterator[ComparedCases]:
     by_guarantee: dict[tuple[str, ...], list[Point]] = {}
     for point in guarantees.points(cases):
         by_guarantee.setdefault(point.survives, []).append(point)
@@ -71,11 +71,13 @@ def _undeclared(cases: Configurations) -> Iterator[ComparedCases]:
 
 def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> Iterator[ComparedCases]:
     """Give both systems at points of one guarantee, on the unmodified disk."""
-    own_disk = guarantees.unmodified(points)
+    own_disk = guarantees.own_disk_points(points)
     for point in sweep.evenly(own_disk, _MOST_POINTS):
         settings_text = _settings_text(cases, point) if len(own_disk) > 1 else ""
         title = f"Survives {point.survives[0]}{f': {settings_text}' if settings_text else ''}"
-        yield from _measured(cases, title, metric, list(zip(point.systems, point.cases, strict=True)))
+        yield from _measured_comparison(
+            cases, title, metric, list(zip(point.systems, point.cases, strict=True))
+        )
 
 
 def _settings_text(cases: Configurations, point: Point) -> str:
@@ -85,7 +87,7 @@ def _settings_text(cases: Configurations, point: Point) -> str:
     return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))
 
 
-def _measured(
+def _measured_comparison(
     cases: Configurations, title: str, metric: str, system_cases: Sequence[tuple[str, str]]
 ) -> Iterator[ComparedCases]:
     """Give a comparison where every case has the metric."""

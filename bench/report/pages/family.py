@@ -154,7 +154,9 @@ def _entry(run_results: Results, folder: Path) -> Entry:
 def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
     """Return the outcomes of a system: configurations with the same one together."""
     case_outcomes = fault_outcome.outcomes(run_results, part, labels)
-    return fault_outcome.joined(run_results, part, labels, case_groups.grouped(case_outcomes, _same))
+    return fault_outcome.merge_outcomes(
+        run_results, part, labels, case_groups.group_items(case_outcomes, _same)
+    )
 
 
 def _same(first: Outcome, second: Outcome) -> bool:
@@ -167,7 +169,7 @@ def _same(first: Outcome, second: Outcome) -> bool:
 
 
 def _line(run_results: Results, outcome: Outcome, link: str) -> Line:
-    anchored = [f"{link}#{anchor}" if link and run_results.broken else link for anchor in _ANCHORS]
+    anchored = [f"{link}#{anchor}" if link and run_results.is_fault_run else link for anchor in _ANCHORS]
     cells = (replace(cell, text=_brief(cell.text)) for cell in fault_cells.cells(outcome))
     return Line(outcome.label, tuple(zip(cells, anchored, strict=True)))
 
@@ -183,7 +185,7 @@ def _kind(run_results: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> st
     ]
     return (
         FAULT_KINDS[kinds[0]].title
-        if run_results.broken and kinds and kinds[0] in FAULT_KINDS
+        if run_results.is_fault_run and kinds and kinds[0] in FAULT_KINDS
         else _NOTHING_BROKE
     )
 

@@ -74,22 +74,22 @@ def first_page(
         run=str(results.manifest.get("run", results.run.name)),
         date=str(results.manifest.get("started_utc") or "")[:10],
         answer=answer,
-        corrections=corrections(results.manifest, broken=results.broken),
+        corrections=corrections(results.manifest, broken=results.is_fault_run),
         lead=_lead(answer, drawings),
         figures={name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         looks={part.system: style.look(part.system) for part in parts},
-        broken=results.broken,
+        broken=results.is_fault_run,
         systems=[part.title for part in parts],
     )
 
 
-def fitting(front: FirstPage) -> tuple[Room, str]:
+def fit_to_sheet(front: FirstPage) -> tuple[Room, str]:
     """Return the most that one sheet holds, and the page that has it; the least there is where nothing fits.
 
     Raises ReportError.
     """
     candidates = [
-        (room, templates.filled("first_page.html.j2", templates.fields(front) | {"room": room}))
+        (room, templates.render("first_page.html.j2", templates.fields(front) | {"room": room}))
         for room in rooms(front.answer)
     ]
     return next(
@@ -130,14 +130,14 @@ def _room(  # noqa: PLR0913 - all that a page may have
     Expectations that did not hold go first, then undecided ones; terms go before a second expectation.
     """
     words = MOST_WORDS - _RESERVE - sum(map(_count, _texts(answer)))
-    causes, words = _within(answer.causes[:most_causes], _caused, words)
+    causes, words = _within(answer.causes[:most_causes], _cause_text, words)
     prevented, words = _within(
-        _unsaid(answer.causes, causes) if advised else (), lambda cause: cause.advised, words
+        _unsaid(answer.causes, causes) if advised else (), lambda cause: cause.advice, words
     )
     ordered = sorted(answer.expectations, key=_gravity)[:expectations]
-    first, words = _within(ordered[:1], _claimed, words)
+    first, words = _within(ordered[:1], _expectation_text, words)
     glossary, words = _within(answer.glossary if expectations == _MOST_EXPECTATIONS else (), " ".join, words)
-    more, _ = _within(ordered[1:] if first else (), _claimed, words)
+    more, _ = _within(ordered[1:] if first else (), _expectation_text, words)
     shown = (*first, *more)
     return Room(
         causes=causes,
@@ -162,11 +162,11 @@ def _within(items: Sequence[T], text: Callable[[T], str], words: int) -> tuple[t
     return tuple(shown), words
 
 
-def _claimed(entry: ExpectationFinding) -> str:
+def _expectation_text(entry: ExpectationFinding) -> str:
     return f"{entry.mark} {entry.verdict} {entry.system} {entry.claim} {entry.effect}"
 
 
-def _caused(cause: Cause) -> str:
+def _cause_text(cause: Cause) -> str:
     return f"{cause.why} {cause.text} {cause.prevention}"
 
 

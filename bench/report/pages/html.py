@@ -23,7 +23,7 @@ def render(run: Path) -> str:
     drawings = gallery(run_results, parts, shown.labels, compared_cases(run_results, shown))
     answer = run_answer(run_results)
     front = front_page.first_page(run_results, parts, drawings, answer)
-    room, _ = front_page.fitting(front)
+    room, _ = front_page.fit_to_sheet(front)
     report = ReportInput(
         results=run_results,
         parts=parts,

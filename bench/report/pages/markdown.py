@@ -23,11 +23,11 @@ def explain(run: Path) -> str:
 
 def render(answer: Answer, run_results: Results) -> str:
     """Return an answer as Markdown; the run's name and corrections come from its results."""
-    text = templates.filled(
+    text = templates.render(
         "explain.md.j2",
         {
             "answer": answer,
-            "corrections": corrections(run_results.manifest, broken=run_results.broken).major,
+            "corrections": corrections(run_results.manifest, broken=run_results.is_fault_run).major,
             "table": _table(answer.table) if answer.table else [],
             "run": run_results.manifest.get("run", run_results.run.name),
             "version": run_results.manifest.get("bench", {}).get("version", ""),
@@ -49,8 +49,8 @@ def _row(row: Row, width: int) -> list[str]:
 
 
 def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(map(_escaped, cells))} |"
+    return f"| {' | '.join(map(_escape, cells))} |"
 
 
-def _escaped(cell: str) -> str:
+def _escape(cell: str) -> str:
     return _ESCAPED.sub(r"\\\1", cell)

@@ -94,7 +94,7 @@ class Report:
         by_system: dict[str, str] = {}
         for cause in causes:
             if cause.prevention:
-                by_system.setdefault(cause.system, cause.advised)
+                by_system.setdefault(cause.system, cause.advice)
         return " ".join((finding.advice if finding else ()) or by_system.values())
 
 
@@ -137,7 +137,7 @@ def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
     Raises ReportError where a run's results, the questions or the corrections cannot be read.
     """
     index = folder / "index.html"
-    with durable_files.replacing(index) as hidden:
+    with durable_files.replace_file(index) as hidden:
         hidden.write_text(render(folder, families), encoding="utf-8")
     return index
 

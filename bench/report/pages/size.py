@@ -60,14 +60,14 @@ def variation_table(cluster: ClusterSize) -> Table:
     """A row a role: how many nodes with one input changed."""
     columns = (Column("role", "name"), Column("as asked"), *map(Column, cluster.variations))
     rows = tuple(
-        Row((Cell(role.role), Cell(str(role.nodes), "strong"), *_varied(cluster, role.role)))
+        Row((Cell(role.role), Cell(str(role.nodes), "strong"), *_variation_cells(cluster, role.role)))
         for role in cluster.roles
     )
     title = f"{cluster.title}, nodes with one input changed ({_BEYOND}: more than 2 times beyond what was measured)"
     return Table(title, columns, rows, cluster.system)
 
 
-def _varied(cluster: ClusterSize, role: str) -> Iterator[Cell]:
+def _variation_cells(cluster: ClusterSize, role: str) -> Iterator[Cell]:
     for by_role in cluster.variations.values():
         size = by_role[role]
         if size is None:
@@ -78,7 +78,7 @@ def _varied(cluster: ClusterSize, role: str) -> Iterator[Cell]:
             yield Cell(str(size.nodes))
 
 
-def printed(sizing: Sizing) -> RenderableType:
+def terminal_output(sizing: Sizing) -> RenderableType:
     """Answers and tables for a terminal."""
     shown: list[RenderableType] = [
         *(Text(answer, "bold") for answer in sizing.answers),

@@ -116,7 +116,7 @@ class Sizing:
         return [
             words
             for cluster in self.clusters
-            for words in (*_promised(cluster), *self._response_time(cluster))
+            for words in (*_guarantee_sentences(cluster), *self._response_time(cluster))
         ]
 
     @property
@@ -203,7 +203,7 @@ def _ms(length_s: float) -> str:
     return f"{length_s * 1_000:g} ms"
 
 
-def _promised(cluster: ClusterSize) -> Iterator[str]:
+def _guarantee_sentences(cluster: ClusterSize) -> Iterator[str]:
     """Say which configuration gives the guarantee, and what it takes."""
     promise = cluster.guarantee
     if promise is None:

@@ -30,7 +30,10 @@ def rules_tables(clusters: Iterable[SizedCluster], nodes: Mapping[str, NodeType]
 def _table(system: str, clusters: Sequence[SizedCluster], nodes: Mapping[str, NodeType]) -> Table:
     requirement = clusters[0][2]
     rules = describe(system).published_rules(requirement, nodes)
-    rows = [*(_rule(rule) for rule in rules), *(row for cluster in clusters for row in _measured(cluster))]
+    rows = [
+        *(_rule(rule) for rule in rules),
+        *(row for cluster in clusters for row in _measured_rows(cluster)),
+    ]
     return Table(f"{system_title(system)} by published rules", _COLUMNS, tuple(rows), system)
 
 
@@ -38,7 +41,7 @@ def _rule(rule: RuleSize) -> Row:
     return Row((Cell(rule.rule), Cell(rule.counts), Cell(numbers.plural(rule.number, rule.unit))))
 
 
-def _measured(cluster: SizedCluster) -> Iterator[Row]:
+def _measured_rows(cluster: SizedCluster) -> Iterator[Row]:
     _, title, _, roles = cluster
     for role in roles:
         asked_for = Cell(numbers.plural(role.nodes, role.role), "strong")

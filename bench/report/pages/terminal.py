@@ -67,7 +67,7 @@ def summary(run: Path) -> RenderableType:
         Text(),
         *statements,
         *map(_expectation, answer.expectations),
-        Text(_plain(precision.undecided(run_results))),
+        Text(_plain(precision.undecided_expectations(run_results))),
     )
 
 
@@ -123,13 +123,13 @@ def _table(run_results: results.Results, part: sweep.Part) -> RichTable:
     trials = next(place for place, column in enumerate(measured.columns) if column.group == "trials")
     for row, lost in zip(measured.rows, part.cases["lost"], strict=True):
         cells = [row.cells[place] for place, _ in shown_columns]
-        drawn.add_row(*map(styled, [*cells, number_cell(lost, tone="bad"), row.cells[trials]]))
+        drawn.add_row(*map(styled_text, [*cells, number_cell(lost, tone="bad"), row.cells[trials]]))
     return drawn
 
 
 def _head(column: Column) -> str | None:
     short_head = _SHOWN.get((column.group.split(throughput.CLOCK_ERROR)[0], column.head))
-    return short_head if short_head or column.group else "\n".join(sweep.wrapped(column.head))
+    return short_head if short_head or column.group else "\n".join(sweep.wrap_name(column.head))
 
 
 def rich_table(table: Table) -> RichTable:
@@ -144,11 +144,11 @@ def rich_table(table: Table) -> RichTable:
         )
     for row in table.rows:
         cells = zip(table.columns, row.cells, strict=True)
-        shown.add_row(*(styled(cell, may_wrap=column.kind == "name") for column, cell in cells))
+        shown.add_row(*(styled_text(cell, may_wrap=column.kind == "name") for column, cell in cells))
     return shown
 
 
-def styled(cell: Cell, *, may_wrap: bool = False) -> Text:
+def styled_text(cell: Cell, *, may_wrap: bool = False) -> Text:
     """Write a cell in its tone, intervals and "of" without spaces, so that a line holds more, unless it `may_wrap`."""
     tight = cell.text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")
     return Text(cell.text if may_wrap else tight, STYLES.get(cell.tone, ""), no_wrap=not may_wrap)

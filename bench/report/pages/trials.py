@@ -66,11 +66,11 @@ def write(run: Path) -> None:
     order = sorted(int(trial) for trial in run_results.trials["trial"])
     faces = fonts.faces(string.printable + _BEYOND)
     css = f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}"
-    with durable_files.replacing_folder(run / PAGES) as fresh, style.drawing():
+    with durable_files.replace_folder(run / PAGES) as fresh, style.typography():
         (fresh / "style.css").write_text(css, encoding="utf-8")
         for trial in order:
             row = run_results.trials[run_results.trials["trial"] == trial].iloc[0]
-            page = templates.filled("trial.html.j2", templates.fields(_page(run_results, row, order)))
+            page = templates.render("trial.html.j2", templates.fields(_page(run_results, row, order)))
             (fresh / Path(trial_page(trial)).name).write_text(page, encoding="utf-8")
 
 

@@ -26,11 +26,11 @@ class Breakage:
 
 
 def _content(report: ReportInput) -> Breakage | None:
-    tables = faults.struck(report.results, report.parts)
+    tables = faults.fault_tables(report.results, report.parts)
     if not tables:
         return None
     return Breakage(
-        standing=not report.results.broken,
+        standing=not report.results.is_fault_run,
         tables=tables,
         steps=faults.by_round(report.results, report.parts),
         evidence=faults.evidence(report.results),

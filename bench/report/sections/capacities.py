@@ -49,7 +49,7 @@ def level(results: Results) -> str:
     )
 
 
-def _held(results: Results) -> str:
+def _hold_times(results: Results) -> str:
     """Say how long the rates were held on which results rest."""
     times = {
         float(capacity["confirm_s"])
@@ -108,11 +108,11 @@ def limit(results: Results, case: str) -> str:
     holds = results.holds[results.holds["trial"].isin(trials)]
     holds = holds[holds["verdict"].isin([HoldVerdict.FAILED, HoldVerdict.CLIENT_LIMITED])]
     long = holds[holds["confirms"].astype(bool)]
-    named = Counter(_broken(hold) for _, hold in (holds if long.empty else long).iterrows())
+    named = Counter(_limiting_factor(hold) for _, hold in (holds if long.empty else long).iterrows())
     return named.most_common(1)[0][0] if named else numbers.NOTHING
 
 
-def _broken(hold: pd.Series[Any]) -> str:
+def _limiting_factor(hold: pd.Series[Any]) -> str:
     if hold["verdict"] == HoldVerdict.CLIENT_LIMITED:
         return "the load process"
     due = max(1, int(hold["due"]))
@@ -134,7 +134,7 @@ def _content(report: ReportInput) -> Capacities | None:
     return Capacities(
         tables=capacity_tables,
         service_level=level(results),
-        held=_held(results),
+        held=_hold_times(results),
         load_latency=load_latency.tables(load_curves(results), parts),
         predictions=predictions.tables(results, parts),
     )

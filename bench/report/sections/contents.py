@@ -74,5 +74,5 @@ def sections(*, broken: bool) -> tuple[Section, ...]:
 
 def contents(report: ReportInput) -> list[SectionContent]:
     """Return the sections that a report has, in their order, each with its content."""
-    entries = (section.of(report) for section in sections(broken=report.results.broken))
+    entries = (section.of(report) for section in sections(broken=report.results.is_fault_run))
     return [entry for entry in entries if entry is not None]

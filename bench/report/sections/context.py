@@ -49,12 +49,12 @@ def _conditions(results: Results) -> tuple[str, ...]:
     changes = other_runs.changes(results.manifest)
     conditions = (
         f"changed on the command line: {changes}" if changes else "",
-        f"one machine, {method.cores(results)} {method.sharing(results)}",
+        f"one machine, {method.cores(results)} {method.machine_sharing(results)}",
         f"{synced}{_gate(results)}" if cost.get("p50") else "the fsync latency was not measured",
         method.pacing(results),
         servers.memory(results),
-        *([servers.patience(results), servers.duplicates_remark(results)] if results.broken else []),
-        precision.spans(results) if results.broken else precision.interval(results).rstrip("."),
+        *([servers.patience(results), servers.duplicates_remark(results)] if results.is_fault_run else []),
+        precision.spans(results) if results.is_fault_run else precision.interval(results).rstrip("."),
     )
     return tuple(condition for condition in conditions if condition)
 
@@ -88,7 +88,7 @@ def warnings(results: Results) -> list[str]:
         sentences.append(flagged)
     sentences += machine_speed.apart(results)
     optional = (
-        promise_coverage.unlike(results) if results.struck else None,
+        promise_coverage.unlike(results) if results.has_faults else None,
         sends_without_latency.warning(results),
         method.cold(results),
         machine_speed.unsteady(results),
@@ -96,7 +96,7 @@ def warnings(results: Results) -> list[str]:
     )
     sentences += [warning for warning in optional if warning]
     if other_runs.is_quick(results.manifest):
-        sentences.append(_QUICK_IN_SLICES if results.sliced else _QUICK)
+        sentences.append(_QUICK_IN_SLICES if results.has_slices else _QUICK)
     return sentences
 
 
@@ -105,7 +105,7 @@ def _content(report: ReportInput) -> Context:
     return Context(
         limits=list(resources.limits(results)),
         warnings=warnings(results),
-        undecided=precision.undecided(results),
+        undecided=precision.undecided_expectations(results),
         elsewhere=report.elsewhere.summary() if report.elsewhere else "",
         causes=report.causes,
         conditions=_conditions(results),

@@ -60,7 +60,7 @@ def statements(results: Results) -> list[Statement]:
         *_loss(results),
         *_unsaid(results),
         *_log(results),
-        *_unconfirmed(results),
+        *_stored_failures(results),
         *_consumed_in_order(results),
     ]
     return sorted(all_statements, key=lambda statement: _TONES.index(statement.tone))
@@ -141,7 +141,7 @@ def counters(results: Results) -> Table | None:
                     Cell(str(trial["case"])),
                     number_cell(trial["round"] + 1),
                     *map(number_cell, counts),
-                    number_cell(_missing(trial), tone=_loss_tone(results, str(trial["case"]))),
+                    number_cell(_missing_count(trial), tone=_loss_tone(results, str(trial["case"]))),
                     number_cell(stray, tone="warn"),
                     number_cell(trial["out_of_order"]),
                     number_cell(trial["duplicates"]),
@@ -151,7 +151,7 @@ def counters(results: Results) -> Table | None:
     return Table("Trial by trial", columns, tuple(rows))
 
 
-def unfinished(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+def unfinished_reads(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """Where full reads stopped that did not reach the end, as the reader told; None where all did."""
     named, rows = labels(results, parts), []
     for _, trial in results.trials.sort_values(["case", "round"]).iterrows():
@@ -171,7 +171,7 @@ def _loss_tone(results: Results, case: str) -> str:
     return "bad" if promise_coverage.breaks_promise(results, case) else "strong"
 
 
-def _missing(trial: pd.Series[Any]) -> float | None:
+def _missing_count(trial: pd.Series[Any]) -> float | None:
     """What the article calls missing: acknowledged and not read, whatever kept the reader."""
     return trial.get("unread") if numbers.absent(trial["lost"]) else trial["lost"]
 
@@ -271,7 +271,7 @@ def _log(results: Results) -> Iterator[Statement]:
         yield Statement("good", "No message is duplicated, none is out of order.")
 
 
-def _unconfirmed(results: Results) -> Iterator[Statement]:
+def _stored_failures(results: Results) -> Iterator[Statement]:
     present = int(results.valid["fail_present"].sum())
     if present:
         yield Statement(

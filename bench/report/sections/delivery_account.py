@@ -45,7 +45,7 @@ def _content(report: ReportInput) -> DeliveryAccount:
         accounts=[delivery.account(results, part) for part in parts],
         consumers=delivery.consumers(results, parts),
         counters=delivery.counters(results),
-        unfinished=delivery.unfinished(results, parts),
+        unfinished=delivery.unfinished_reads(results, parts),
         errors=delivery.errors(results, parts),
         offences=_offences(report),
     )

@@ -53,7 +53,7 @@ def _of(results: Results, part: sweep.Part) -> EffectiveSettings | None:
     owners: dict[str, _Values] = {}
     for trial in trials.values():
         for path, value in _flat(trial.effective or {}):
-            owner, name = _owned(path)
+            owner, name = _owner_and_name(path)
             owners.setdefault(owner, {}).setdefault(name, {}).setdefault(trial.case.name, set()).add(value)
     groups = tuple(_group(owner, settings) for owner, settings in owners.items())
     return (
@@ -80,7 +80,7 @@ def _short(value: object) -> str:
     return numbers.cut(text, _LONGEST)
 
 
-def _owned(path: tuple[str, ...]) -> tuple[str, str]:
+def _owner_and_name(path: tuple[str, ...]) -> tuple[str, str]:
     """Whose setting it is, and its name: roles stand under their own name."""
     depth = 2 if path[0] == "roles" and len(path) > 2 else 1
     return path[depth - 1], ".".join(path[depth:]) or path[-1]
@@ -93,12 +93,12 @@ def _group(owner: str, settings: _Values) -> Group:
         if len(distinct) == 1:
             same.append((name, distinct.pop()))
         else:
-            differing.append((name, _differing(settings[name], distinct)))
+            differing.append((name, _differing_values(settings[name], distinct)))
     more = max(0, len(same) - _MOST) + max(0, len(differing) - _MOST)
     return Group(owner, tuple(same[:_MOST]), tuple(differing[:_MOST]), more)
 
 
-def _differing(by_case: Mapping[str, set[str]], distinct: set[str]) -> str:
+def _differing_values(by_case: Mapping[str, set[str]], distinct: set[str]) -> str:
     if any(len(values) > 1 for values in by_case.values()):
         return f"{len(distinct)} values, by trial"
     if len(distinct) > _MOST_VALUES:

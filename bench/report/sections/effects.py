@@ -139,7 +139,7 @@ def _beside(ratio: Cell, *, leads: bool) -> Cell:
 def _ratio(row: pd.Series[Any], metric: Metric, smallest_effect: float) -> Cell:
     ratio = float(row["ratio"])
     if numbers.absent(row["low"]) or numbers.absent(row["high"]):
-        return Cell(f"{_directed(ratio, None, None, metric)} (no interval)", "quiet", sort=ratio)
+        return Cell(f"{_ratio_with_direction(ratio, None, None, metric)} (no interval)", "quiet", sort=ratio)
     low, high = float(row["low"]), float(row["high"])
     matters = 1 + smallest_effect
     if low >= 1 / matters and high <= matters:
@@ -148,10 +148,10 @@ def _ratio(row: pd.Series[Any], metric: Metric, smallest_effect: float) -> Cell:
     if low <= 1 <= high:
         undecided = "undecided: the interval holds 1"
         return Cell(with_interval(ratio, low, high), "quiet", undecided, sort=ratio)
-    return Cell(_directed(ratio, low, high, metric), "strong", sort=ratio)
+    return Cell(_ratio_with_direction(ratio, low, high, metric), "strong", sort=ratio)
 
 
-def _directed(ratio: float, low: float | None, high: float | None, metric: Metric) -> str:
+def _ratio_with_direction(ratio: float, low: float | None, high: float | None, metric: Metric) -> str:
     """Write a factor of 1 or more with the word for its direction: 4.3x lower (2.8 to 4.9)."""
     if ratio >= 1:
         ratio_words, word = with_interval(ratio, low, high), metric.more

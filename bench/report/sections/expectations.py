@@ -90,7 +90,7 @@ def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectatio
         system=system_title(str(entry.get("system") or "")),
         verdict=_word(entry.get("verdict")),
         summary=f"{entry.get('summary') or ''}{common_outcome}",
-        counted=_counted(entry),
+        counted=_evidence_words(entry),
         comparisons=without_empty(_comparisons(shown, heads)),
         bounds=_bounds(comparisons),
         smallest_effect=entry.get("smallest_effect"),
@@ -111,7 +111,7 @@ def tally(judged_expectations: list[Expectation]) -> str:
     )
 
 
-def _counted(entry: Json) -> str:
+def _evidence_words(entry: Json) -> str:
     """Say in how many trials a bound was kept, where it was not in all, or how large the effect is.
 
     Where the claim is undecided, also how many of its comparisons are not.

@@ -59,7 +59,7 @@ class Outcome:
         return system_title(self.system)
 
     @property
-    def lost(self) -> int:
+    def most_lost_messages(self) -> int:
         """The most messages that a trial is known to have lost."""
         return self.loss.most if self.loss else 0
 
@@ -76,10 +76,10 @@ class Outcome:
     def broken_promise(self) -> bool:
         """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
         unread = any(self.unread) and not self.reads_wait
-        return (self.lost > 0 or unread) and self.covered is Coverage.WITHIN
+        return (self.most_lost_messages > 0 or unread) and self.covered is Coverage.WITHIN
 
     @property
-    def repeated(self) -> bool:
+    def has_repeats(self) -> bool:
         """Whether in any trial a message is there more than once, or out of order."""
         return max((*self.duplicates, *self.out_of_order), default=0) > 0
 
@@ -99,7 +99,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     trials = part.trials[part.trials["case"].isin(set(cases))]
     valid = trials[trials["verdict"] == "valid"]
     tried = [promise_coverage.of_case(results.trial_records.values(), case) for case in cases]
-    judged = {tried_case.judged for tried_case in tried}
+    judged = {tried_case.coverage for tried_case in tried}
     settles = any(promise_coverage.settles(trial) for tried_case in tried for trial in tried_case.trials)
     promised = dict.fromkeys(tried_case.promise.survives for tried_case in tried if tried_case.promise)
     return Outcome(
@@ -137,7 +137,7 @@ def same_fate(first: Outcome, second: Outcome) -> bool:
     return first.fate == second.fate and (first.fate == "none lost" or len(promises) == 1)
 
 
-def joined(
+def merge_outcomes(
     results: Results, part: sweep.Part, labels: Labels, groups: Sequence[Sequence[Outcome]]
 ) -> list[Outcome]:
     """Return one outcome for each group of outcomes of a system."""

@@ -15,10 +15,10 @@ _NEVER = "never"
 
 def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> dict[str, str]:
     """Return the settings that some of a system's cases share."""
-    return shared([_of_case(results, part, case) for case in cases])
+    return shared_settings([_of_case(results, part, case) for case in cases])
 
 
-def shared(configurations: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def shared_settings(configurations: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the settings that all configurations have in common; none without a configuration."""
     first = configurations[0] if configurations else {}
     return {
@@ -44,10 +44,12 @@ def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
     configuration: Mapping[str, Any] = next(
         (trial.case.configuration for trial in results.trial_records.values() if trial.case.name == case), {}
     )
-    return naming(part, configuration, swept)
+    return naming_settings(part, configuration, swept)
 
 
-def naming(part: sweep.Part, configuration: Mapping[str, Any], swept: Mapping[str, str]) -> dict[str, str]:
+def naming_settings(
+    part: sweep.Part, configuration: Mapping[str, Any], swept: Mapping[str, str]
+) -> dict[str, str]:
     """Return the settings that name a configuration of a system: its own, then those that are swept."""
     base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}

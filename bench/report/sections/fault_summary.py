@@ -36,7 +36,7 @@ _ENDED = ((HEALING, "till healed"), (RESTART, "till restarted"), (NO_END, "no en
 
 def tables(results: Results) -> list[Table]:
     """Return a table a system; none where nothing broke."""
-    return [_table(results, part) for part in sweep.parts(results)] if results.struck else []
+    return [_table(results, part) for part in sweep.parts(results)] if results.has_faults else []
 
 
 def _table(results: Results, part: sweep.Part) -> Table:
@@ -154,7 +154,7 @@ def _label(results: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.
     configuration = (
         results.trial_records[int(trials["trial"].iloc[0])].case.configuration if len(trials) else {}
     )
-    settings = fault_settings.naming(part, configuration, swept)
+    settings = fault_settings.naming_settings(part, configuration, swept)
     return ", ".join(_setting(part, name, value) for name, value in settings.items()) or part.title
 
 

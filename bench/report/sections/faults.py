@@ -43,7 +43,7 @@ _SHOWN = 3
 """So many nodes of one fault are written out."""
 
 
-def struck(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
+def fault_tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table for each system that a fault struck: a row a fault and trial."""
     return [table for part in parts if (table := _table(results, part)) is not None]
 
@@ -156,12 +156,12 @@ def _steps(title: str, system: str, trials: Mapping[int, tuple[TrialRecord, int 
     if not kinds & _MORE:
         return None
     rounds = sorted(trials)
-    rows = [Row((Cell(name), *(_done(*trials[number], name) for number in rounds))) for name in names]
+    rows = [Row((Cell(name), *(_step_cell(*trials[number], name) for number in rounds))) for name in names]
     heads = (Column("step", "name"), *(Column(str(number + 1), "number", "round") for number in rounds))
     return Table(title, heads, tuple(rows), system)
 
 
-def _done(trial: TrialRecord, first_ns: int | None, name: str) -> Cell:
+def _step_cell(trial: TrialRecord, first_ns: int | None, name: str) -> Cell:
     step = next((step for step in trial.faults if step.name == name), None)
     if step is None or first_ns is None:
         return Cell(numbers.NOTHING)

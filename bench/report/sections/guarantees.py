@@ -48,7 +48,7 @@ def table(results: Results, part: sweep.Part) -> Table:
 
     With what they cost where nothing broke, and what became of the messages; red is a loss that the promise covers.
     """
-    priced = not results.broken
+    priced = not results.is_fault_run
     columns = (
         *setting_columns(part),
         *(_price_columns(results) if priced else ()),
@@ -61,13 +61,13 @@ def table(results: Results, part: sweep.Part) -> Table:
     for promise in dict.fromkeys(promised):
         rows.append(heading(numbers.sentence(str(promise)), opens=bool(rows)))
         rows += [
-            _promised(results, part, case, priced=priced)
+            _case_row(results, part, case, priced=priced)
             for _, case in part.cases[promised == promise].iterrows()
         ]
     return without_empty(Table(part.title, columns, tuple(rows), part.system))
 
 
-def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
+def _case_row(results: Results, part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
     price = (
         Cell(numbers.rate(case[_RATE])),
         resources.limited_by(case),
@@ -77,7 +77,7 @@ def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, price
     unread = case.get("unread") or None
     counts = (
         number_cell(case["acked"]),
-        lost_cell(case, tone="bad" if tried.judged is Coverage.WITHIN else "plain"),
+        lost_cell(case, tone="bad" if tried.coverage is Coverage.WITHIN else "plain"),
         number_cell(unread, tone="warn"),
     )
     return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))
@@ -93,7 +93,7 @@ def _price_columns(results: Results) -> tuple[Column, ...]:
 
 def _content(report: ReportInput) -> Guarantees:
     return Guarantees(
-        broken=report.results.broken,
+        broken=report.results.is_fault_run,
         middle=report.results.middle,
         tables=[table(report.results, part) for part in report.parts],
         evidence=promise_evidence.tables(report.elsewhere, report.parts) if report.elsewhere else None,

@@ -44,7 +44,7 @@ def _send_times(report: ReportInput, measure: str) -> SendTimes:
 def _end_to_end(report: ReportInput) -> EndToEnd:
     return EndToEnd(
         drawn="e2e" in report.drawings,
-        sliced=report.results.sliced,
+        sliced=report.results.has_slices,
         open_loop="response" in report.drawings,
         remark=servers.delivery_remark(report.results),
     )
@@ -52,7 +52,7 @@ def _end_to_end(report: ReportInput) -> EndToEnd:
 
 def _percentiles(report: ReportInput) -> tuple[str, ...]:
     """Return the names of the figures."""
-    return report.drawn("service-curves", "response-curves")
+    return report.available_drawings("service-curves", "response-curves")
 
 
 SERVICE_TIME = Section("service", "Service time", _service_time)

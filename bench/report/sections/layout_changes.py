@@ -31,7 +31,7 @@ class _SegmentChange:
     gone: Sequence[int] = ()
 
     @property
-    def rolled(self) -> bool:
+    def is_rollover(self) -> bool:
         """Whether all that happened is that one segment followed another, on the nodes it began on."""
         quiet = self.owner is None and not self.moved and not self.gone
         return quiet and all(len(segment.spans) == 1 for segment in self.new)
@@ -40,14 +40,14 @@ class _SegmentChange:
         parts = [
             *([f"owner {self.owner}"] if self.owner is not None else []),
             *self._new(),
-            *(self._placed(segment, "now on") for segment in self.moved[:_SHOWN]),
+            *(self._placement(segment, "now on") for segment in self.moved[:_SHOWN]),
             *_more(len(self.moved) - _SHOWN, self.noun, "now on other nodes"),
             *([f"{numbers.plural(len(self.gone), self.noun)} gone"] if self.gone else []),
         ]
         return f"partition {self.partition}: {'; '.join(parts)}"
 
     def _new(self) -> list[str]:
-        placements = [self._placed(segment, "on") for segment in self.new]
+        placements = [self._placement(segment, "on") for segment in self.new]
         too_many = len(placements) > _SHOWN
         return (
             [f"{len(placements)} new {self.noun}s, the last of them {placements[-1]}"]
@@ -55,7 +55,7 @@ class _SegmentChange:
             else placements
         )
 
-    def _placed(self, segment: Segment, preposition: str) -> str:
+    def _placement(self, segment: Segment, preposition: str) -> str:
         spans = ", ".join(f"{'/'.join(nodes)} from entry {first}" for first, nodes in segment.spans)
         return f"{self.noun} {segment.number} {preposition} {spans}"
 
@@ -88,7 +88,7 @@ def layout_changes(history: Sequence[HistoryRecord], first_ns: int, noun: str) -
     """
     facts = []
     by_time = _changes(history, first_ns, noun)
-    for rolled, group in groupby(by_time, key=lambda change: _only_rolled(change[1])):
+    for rolled, group in groupby(by_time, key=lambda change: _has_only_rollovers(change[1])):
         changes = list(group)
         facts += [_together(changes)] if rolled else [Fact(_seconds(at), _text(all_)) for at, all_ in changes]
     return facts
@@ -109,7 +109,7 @@ def _changes(
 def _change(now: PartitionLayout, previous_layout: PartitionLayout | None, noun: str) -> _Change | None:
     """Return what changed of a partition, None where nothing did; of one that is kept as whole logs how it is now."""
     if now.segments is None:
-        return f"partition {now.partition}: {_led(now)}"
+        return f"partition {now.partition}: {_leader_state(now)}"
     old = {segment.number: segment.spans for segment in (previous_layout and previous_layout.segments) or ()}
     segment_numbers = {segment.number for segment in now.segments}
     owner_changed = previous_layout is None or previous_layout.server != now.server
@@ -121,11 +121,11 @@ def _change(now: PartitionLayout, previous_layout: PartitionLayout | None, noun:
         [segment for segment in now.segments if old.get(segment.number, segment.spans) != segment.spans],
         [number for number in old if number not in segment_numbers],
     )
-    return None if not change.new and change.rolled else change
+    return None if not change.new and change.is_rollover else change
 
 
-def _only_rolled(changes: Sequence[_Change]) -> bool:
-    return all(isinstance(change, _SegmentChange) and change.rolled for change in changes)
+def _has_only_rollovers(changes: Sequence[_Change]) -> bool:
+    return all(isinstance(change, _SegmentChange) and change.is_rollover for change in changes)
 
 
 def _together(changes: Sequence[tuple[float, list[_Change]]]) -> Fact:
@@ -148,7 +148,7 @@ def _more(count: int, of: str, state: str) -> list[str]:
     return [f"{numbers.plural(count, f'more {of}')} {state}"] if count > 0 else []
 
 
-def _led(layout: PartitionLayout) -> str:
+def _leader_state(layout: PartitionLayout) -> str:
     if layout.server is None:
         return "nobody leads it"
     if layout.epoch is None:

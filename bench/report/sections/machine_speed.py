@@ -29,7 +29,7 @@ def facts(results: Results) -> Iterator[Fact]:
     """What was timed of it before the trials."""
     sentences = []
     for name, activity, _ in PROBES:
-        probes = probed(results.valid, name)
+        probes = probe_times_ns(results.valid, name)
         if len(probes) > 1:
             low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
             sentences.append(f"{activity} took {low} to {high}, {middle} in the middle")
@@ -41,14 +41,14 @@ def unsteady(results: Results) -> str | None:
     """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
     slowdowns = []
     for name, activity, most in PROBES:
-        probes = probed(results.valid, name)
+        probes = probe_times_ns(results.valid, name)
         if len(probes) > 1 and probes.max() >= most * probes.min():
             slowdowns.append(f"{numbers.ratio(probes.max() / probes.min())} for {activity}")
     if not slowdowns:
         return None
     return (
         "The machine itself did not run evenly: before one trial it took up to that many times as long as before "
-        f"another: {', '.join(slowdowns)}. {_IN_RATIOS if results.sliced else 'Compare within rounds, not across.'}"
+        f"another: {', '.join(slowdowns)}. {_IN_RATIOS if results.has_slices else 'Compare within rounds, not across.'}"
     )
 
 
@@ -56,7 +56,7 @@ def apart(results: Results) -> list[str]:
     """Return a warning for each round of a system that was off as a whole, and what the machine showed in it."""
     widened_intervals = (
         "the intervals of throughputs and times, not of ratios"
-        if results.sliced
+        if results.has_slices
         else "the intervals of all of them"
     )
     return [
@@ -100,7 +100,7 @@ def _then(results: Results, round_apart: Json) -> str:
     )
 
 
-def probed(trials: pd.DataFrame, name: str) -> pd.Series[float]:
+def probe_times_ns(trials: pd.DataFrame, name: str) -> pd.Series[float]:
     """What one of PROBES took before each of some trials, in ns; empty where it was not timed."""
     if name not in trials.columns:
         return pd.Series(dtype=float)
@@ -109,5 +109,5 @@ def probed(trials: pd.DataFrame, name: str) -> pd.Series[float]:
 
 def median(trials: pd.DataFrame, name: str) -> float | None:
     """The middle of that; None where it was not timed."""
-    took = probed(trials, name)
+    took = probe_times_ns(trials, name)
     return None if took.empty else float(took.median())

@@ -47,7 +47,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
     return [
         Fact("Run", _run(results)),
         *([Fact("After", str(results.manifest["source"]))] if results.manifest.get("source") else []),
-        Fact("Machine", f"{machine(results)}; {sharing(results)}."),
+        Fact("Machine", f"{machine(results)}; {machine_sharing(results)}."),
         Fact("Cost of one fsync", fsync(results)),
         *_node_sizes(results),
         *servers.facts(results, parts),
@@ -62,7 +62,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
                     (
                         precision.interval(results),
                         precision.width(results),
-                        precision.undecided(results),
+                        precision.undecided_expectations(results),
                         precision.looks(results),
                         _order(results),
                     ),
@@ -72,12 +72,12 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         Fact("Load process", _client(results)),
         *machine_speed.facts(results),
         *_clock(results),
-        *_compared(results),
+        *_late_declaration(results),
         Fact("Rules", _RULES),
     ]
 
 
-def _compared(results: Results) -> Iterator[Fact]:
+def _late_declaration(results: Results) -> Iterator[Fact]:
     if presentation.compared_since(results.run):
         yield Fact(
             "First page",
@@ -108,7 +108,7 @@ def cores(results: Results) -> str:
     return numbers.plural(int(count), "core") if count else "unknown cores"
 
 
-def sharing(results: Results) -> str:
+def machine_sharing(results: Results) -> str:
     """Whether the load competes with the servers for the machine."""
     external = results.manifest.get("backend") == "external"
     return "clients only, the servers run elsewhere" if external else "shared by servers and clients"
@@ -116,7 +116,7 @@ def sharing(results: Results) -> str:
 
 def fsync(results: Results) -> str:
     """What one write and sync costs on the disk with the servers' data, and on those that were emulated."""
-    emulated = _emulated(results)
+    emulated = _emulated_fsync(results)
     return f"{_plain_fsync(results)}{f'; {emulated}' if emulated else ''}"
 
 
@@ -157,7 +157,7 @@ def _size_span(name: str, values: Sequence[float]) -> str:
     return f"{least} to {most} {unit}" if least != most else f"{least} {unit}"
 
 
-def _emulated(results: Results) -> str:
+def _emulated_fsync(results: Results) -> str:
     """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
     cost_words = [
         f"{emulated_fsync}: {_span(costs)}{_in_trials(held)}"
@@ -310,12 +310,12 @@ def _windows(results: Results) -> Iterator[Fact]:
     if in_slices:
         counts = [len(trial.slices) for trial in trials if trial.slices]
         slice_words = f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}"
-        yield Fact("Slices", " ".join([slice_words, *_shared(trials)]))
+        yield Fact("Slices", " ".join([slice_words, *_shared_clusters(trials)]))
     if contiguous or not in_slices:
         yield Fact("Measured window", "; ".join(contiguous) or numbers.NOTHING)
 
 
-def _shared(trials: Iterable[TrialRecord]) -> Iterator[str]:
+def _shared_clusters(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Say which storage nodes with other settings stood in the same cluster."""
     for names in servers.distinct(
         " and ".join(groups) for trial in trials if (groups := trial.case.configuration.get("groups"))
@@ -343,7 +343,7 @@ def _window_words(load: LoadRecord) -> str:
 
 def _order(results: Results) -> str:
     seed = results.plan.get("seed", "?")
-    if results.sliced:
+    if results.has_slices:
         return f"Each round starts every cluster anew and measures all cases; random orders come from seed {seed}."
     return f"Each round is one pass over all cases, on freshly started clusters, ordered by seed {seed}."
 
@@ -392,9 +392,9 @@ def cold(results: Results) -> str | None:
     compiler_cores = [end["compilers"] for end in ends if not end.get("rested", True)]
     if not compiler_cores:
         return None
-    if results.broken:
+    if results.is_fault_run:
         then = "rates before a fault, and what is held against them, are those of servers that have just started."
-    elif results.sliced:
+    elif results.has_slices:
         then = "the first slices were slower than later ones, those of all cases to the same extent."
     else:
         then = "the first trials there may be slower than the later ones."
@@ -417,7 +417,7 @@ def _clock(results: Results) -> Iterator[Fact]:
 
 
 def _content(report: ReportInput) -> Method:
-    return Method(facts(report.results, report.parts), report.results.sliced)
+    return Method(facts(report.results, report.parts), report.results.has_slices)
 
 
 SECTION = Section("method", "How it was measured", _content)

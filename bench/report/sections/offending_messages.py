@@ -34,7 +34,7 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     grave = results.messages["kind"].map({kind: place for place, kind in enumerate(_GRAVITY)})
     if not grave.notna().any():
         return None
-    ordered = _ordered(_as_now(results.messages).assign(grave=grave).dropna(subset="grave"))
+    ordered = _sort_messages(_as_now(results.messages).assign(grave=grave).dropna(subset="grave"))
     labels = delivery.labels(results, parts)
     rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
     cases = dict(zip(results.trials["trial"], results.trials["case"], strict=True))
@@ -81,7 +81,7 @@ def _as_now(messages: pd.DataFrame) -> pd.DataFrame:
     return messages.assign(**first, **previous_columns)
 
 
-def _ordered(messages: pd.DataFrame) -> pd.DataFrame:
+def _sort_messages(messages: pd.DataFrame) -> pd.DataFrame:
     """Sort by kind, the gravest first, by trial and producer; copies as they lie in the log, the others as sent."""
     copies = messages["kind"] == "duplicate"
     place = {f"at_{name}": messages[name].where(copies, 0) for name in ("partition", *_PLACE)}

@@ -75,7 +75,7 @@ def _courses(results: Results, parts: Sequence[sweep.Part]) -> Iterator[tuple[st
 def _content(report: ReportInput) -> OverTime:
     retention = report.results.retention
     return OverTime(
-        report.drawn("course", "timeline"),
+        report.available_drawings("course", "timeline"),
         retention,
         by_server(report.results, report.parts) if retention else None,
     )

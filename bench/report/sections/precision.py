@@ -87,18 +87,18 @@ def width(results: Results) -> str:
         *(
             f"Half of the intervals of ratios of {effects.words(metric)} reach at most {numbers.percent(half, 1)} "
             "to either side."
-            for metric, half in (_undecided(results).get("half_widths") or {}).items()
+            for metric, half in (_undecided_summary(results).get("half_widths") or {}).items()
             if half is not None
         ),
     ]
     return " ".join(filter(None, sentences))
 
 
-def undecided(results: Results) -> str:
+def undecided_expectations(results: Results) -> str:
     """How many expectations are undecided, and how many more minutes would decide them; empty where none was stated."""
     if not results.over_rounds or not results.expectations:
         return ""
-    count = len(_undecided(results).get("expectations") or ())
+    count = len(_undecided_summary(results).get("expectations") or ())
     if not count:
         return "Every expectation is decided."
     expectations = numbers.plural(len(results.expectations), "expectation")
@@ -106,7 +106,7 @@ def undecided(results: Results) -> str:
 
 
 def _time_left(results: Results) -> str:
-    minutes = _undecided(results).get("minutes_left")
+    minutes = _undecided_summary(results).get("minutes_left")
     if minutes is None:
         return "How many more minutes would decide the rest cannot be estimated from this run's rounds."
     if minutes > _MOST_MINUTES:
@@ -130,11 +130,11 @@ def looks(results: Results) -> str:
     )
 
 
-def _undecided(results: Results) -> Json:
+def _undecided_summary(results: Results) -> Json:
     return results.summary.get("undecided") or {}
 
 
-def flagged(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+def flagged_trials(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """The valid trials that are flagged, and why; None where there is none."""
     if results.valid["flags"].isna().all():
         return None

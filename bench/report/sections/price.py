@@ -7,7 +7,7 @@ from bench.report.sections.section import ReportInput, Section
 
 def _content(report: ReportInput) -> tuple[str, ...] | None:
     """Return the names of the figures."""
-    return report.drawn("price", "price-service") if "price" in report.drawings else None
+    return report.available_drawings("price", "price-service") if "price" in report.drawings else None
 
 
 SECTION = Section("price", "By what an fsync costs", _content)

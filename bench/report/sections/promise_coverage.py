@@ -15,7 +15,7 @@ from bench.model import Verdict
 from bench.records.steps import StrikeRecord, healed_ns
 from bench.records.trial import TrialRecord
 from bench.report import sweep
-from bench.report.results import Results, waited
+from bench.report.results import Results, has_only_waits
 from bench.systems.registry import system_title
 
 
@@ -89,14 +89,14 @@ class PromiseTrials:
         return sum(any(met(promise, step, trial) for step in faults(trial)) for trial in self.valid)
 
     @cached_property
-    def judged(self) -> Coverage:
+    def coverage(self) -> Coverage:
         """Whether what broke is within the promise; where nothing is known of one, a loss is one of a kept message.
 
         No promise speaks of what servers delete as they were told: open where steps only waited and read.
         """
-        if waited(self.trials):
+        if has_only_waits(self.trials):
             return Coverage.OPEN
-        return Coverage.WITHIN if self.promise is None else covered(self.promise, self.valid)
+        return Coverage.WITHIN if self.promise is None else judge_coverage(self.promise, self.valid)
 
 
 class _Absence(NamedTuple):
@@ -159,7 +159,7 @@ def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool
     tried = of_case(results.trial_records.values(), case)
     if unread and tried.reads_wait:
         return False
-    return tried.judged is Coverage.WITHIN and not any(settles(trial) for trial in tried.trials)
+    return tried.coverage is Coverage.WITHIN and not any(settles(trial) for trial in tried.trials)
 
 
 def settles(trial: TrialRecord) -> bool:
@@ -172,13 +172,13 @@ def faults(trial: TrialRecord) -> list[StrikeRecord]:
     return [fault for fault in trial.strikes.values() if fault.proven]
 
 
-def covered(promise: Guarantee, trials: Iterable[TrialRecord]) -> Coverage:
+def judge_coverage(promise: Guarantee, trials: Iterable[TrialRecord]) -> Coverage:
     """Judge what broke in the trials of a case; open where they differ, and without any."""
-    verdicts = {_judged(promise, trial) for trial in trials}
+    verdicts = {_judge_trial(promise, trial) for trial in trials}
     return verdicts.pop() if len(verdicts) == 1 else Coverage.OPEN
 
 
-def _judged(promise: Guarantee, trial: TrialRecord) -> Coverage:
+def _judge_trial(promise: Guarantee, trial: TrialRecord) -> Coverage:
     if promise.nodes is None:
         return Coverage.BEYOND
     struck = [step for step in faults(trial) if _keepers(promise, step)]

@@ -60,7 +60,7 @@ class PromiseEvidence:
             for tried_case in self.tried
             if tried_case.case["system"] == system
             and tried_case.promise.survives in promises
-            and tried_case.tried.judged is Coverage.WITHIN
+            and tried_case.tried.coverage is Coverage.WITHIN
             and tried_case.tried.put_to_test
         ]
         if not tried_cases:
@@ -145,13 +145,13 @@ def elsewhere(results: Results, parts: Sequence[sweep.Part]) -> PromiseEvidence 
     None for a run in which something broke itself, and where nothing is promised.
     """
     promised = promises(results, parts)
-    if results.broken or not any(promised.values()):
+    if results.is_fault_run or not any(promised.values()):
         return None
-    runs = list(other_runs.broken(results.run.resolve().parent))
+    runs = list(other_runs.fault_runs(results.run.resolve().parent))
     tried = [
         tried_case
         for other_run in runs
-        for tried_case in _tried(other_run)
+        for tried_case in _tested_cases(other_run)
         if _same_version(results, tried_case)
     ]
     return PromiseEvidence(promised, tried, bool(runs))
@@ -179,7 +179,7 @@ def tables(evidence: PromiseEvidence, parts: Sequence[sweep.Part]) -> list[Table
     ]
 
 
-def _tried(other_run: OtherRun) -> Iterator[_TestedCase]:
+def _tested_cases(other_run: OtherRun) -> Iterator[_TestedCase]:
     """Give the cases of a run that show something of their promise.
 
     Not those in which nothing broke, nor those with an application in between: what that loses it loses by settling.
@@ -215,15 +215,15 @@ def _row(tried_case: _TestedCase) -> Row:
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
             lost
-            if tried_case.tried.judged is Coverage.WITHIN or lost.tone == "quiet"
+            if tried_case.tried.coverage is Coverage.WITHIN or lost.tone == "quiet"
             else replace(lost, tone="plain"),
-            _unserved(tried_case),
-            Cell(tried_case.tried.judged),
+            _ack_gap_cell(tried_case),
+            Cell(tried_case.tried.coverage),
         )
     )
 
 
-def _unserved(tried_case: _TestedCase) -> Cell:
+def _ack_gap_cell(tried_case: _TestedCase) -> Cell:
     """The longest time without an acknowledgement, the least and the most of the trials; whether writes were to go on.
 
     They are where no more nodes that keep messages were gone at one time than writes go on without; of other nodes a

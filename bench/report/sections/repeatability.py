@@ -21,8 +21,8 @@ class Repeatability:
 
 def _content(report: ReportInput) -> Repeatability:
     return Repeatability(
-        drawn=report.drawn("slices", "order"),
-        flagged=precision.flagged(report.results, report.parts),
+        drawn=report.available_drawings("slices", "order"),
+        flagged=precision.flagged_trials(report.results, report.parts),
         flags=precision.flags(report.results),
     )
 

@@ -69,7 +69,7 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 
     Only closed loops in which nothing is broken are compared, by throughput.
     """
-    if results.broken or results.summary.get("figure") == "response":
+    if results.is_fault_run or results.summary.get("figure") == "response":
         return None
     cases = list(_cases(results.cases, results.trial_records, parts))
     rows = [

@@ -35,7 +35,7 @@ class ReportInput:
     whole_table: Table | None
     compared: Table | None = None
 
-    def drawn(self, *names: str) -> tuple[str, ...]:
+    def available_drawings(self, *names: str) -> tuple[str, ...]:
         """Return those of these figures that the report has."""
         return tuple(name for name in names if name in self.drawings)
 
@@ -74,5 +74,5 @@ class Section:
         content = self.content(report)
         if content is None:
             return None
-        title = (self.broken_title if report.results.broken else "") or self.title
+        title = (self.broken_title if report.results.is_fault_run else "") or self.title
         return SectionContent(self.anchor, title, self.template, content)

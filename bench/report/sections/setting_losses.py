@@ -11,7 +11,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.guarantee import Guarantee
-from bench.report.results import Results, waited
+from bench.report.results import Results, has_only_waits
 from bench.report.sections import promise_coverage
 from bench.report.sections.promise_coverage import Coverage
 from bench.report.table import Cell, Column, Row, Table, without_empty
@@ -47,21 +47,21 @@ def trial_losses(results: Results) -> Iterator[TrialLoss]:
     trial_rows = {int(row["trial"]): row for _, row in results.valid.iterrows()}
     for case in results.cases["case"]:
         tried = promise_coverage.of_case(results.trial_records.values(), str(case))
-        if tried.promise is None or waited(tried.trials):
+        if tried.promise is None or has_only_waits(tried.trials):
             continue
         for trial in tried.valid:
-            gone = _gone(trial_rows.get(trial.trial), reads_wait=tried.reads_wait)
+            gone = _has_losses(trial_rows.get(trial.trial), reads_wait=tried.reads_wait)
             if gone is not None and promise_coverage.faults(trial) and not promise_coverage.settles(trial):
                 yield TrialLoss(
                     system=trial.case.system,
                     settings=trial.case.description.guarantee_words(trial.case.all_settings),
                     promise=tried.promise,
-                    covered=promise_coverage.covered(tried.promise, [trial]),
+                    covered=promise_coverage.judge_coverage(tried.promise, [trial]),
                     lost=gone,
                 )
 
 
-def _gone(row: pd.Series[Any] | None, *, reads_wait: bool) -> bool | None:
+def _has_losses(row: pd.Series[Any] | None, *, reads_wait: bool) -> bool | None:
     """Whether a trial lost messages, or has some that cannot be read; None where nobody knows.
 
     With `reads_wait` the promise allows that some cannot be read.

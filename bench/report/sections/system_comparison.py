@@ -64,7 +64,7 @@ def _groups(
     """Put points together of which the same is to be said, by that."""
     groups: dict[str, list[Json]] = {}
     for point in comparison["points"]:
-        words = f"{_promised(point, names)}{_evidence(point, comparison['systems'], elsewhere)}"
+        words = f"{_promise_comparison(point, names)}{_evidence(point, comparison['systems'], elsewhere)}"
         groups.setdefault(words, []).append(point)
     return groups
 
@@ -73,7 +73,7 @@ def _varies(setting: str, points: Sequence[Json]) -> bool:
     return len({point["values"][setting] for point in points}) > 1
 
 
-def _promised(point: Json, names: Sequence[str]) -> str:
+def _promise_comparison(point: Json, names: Sequence[str]) -> str:
     """Say whether both promise the same, what, and whose writes go on with a node gone."""
     if point["same"] is None:
         return "whether the guarantee is the same is not known"

@@ -215,13 +215,13 @@ def _content(report: ReportInput) -> Throughput:
     results, parts = report.results, report.parts
     return Throughput(
         tables=[table(results, part) for part in parts],
-        sliced=results.sliced,
+        sliced=results.has_slices,
         middle=results.middle,
         interval=precision.interval(results),
         limit=resources.limit_sentence(results),
         baselines=effects.baselines(results, parts),
         has_ratios=any(effects.lead(results, part) for part in parts),
-        struck=results.struck,
+        struck=results.has_faults,
         unanswered=sends_without_latency.some(results),
         trial_pages_command=results.pages_command,
     )

@@ -15,7 +15,7 @@ from bench.model import Cluster, Node, Topic, TopicState, of_role
 from bench.systems.draining import DrainResult
 from bench.systems.kafka import reassign, topic_admin, topics
 from bench.systems.kafka.config import copies
-from bench.systems.kafka.features import FEATURES, finalized
+from bench.systems.kafka.features import FEATURES, finalized_levels
 from bench.systems.kafka.live_settings import active_controller, node_settings
 from bench.systems.kafka.nodes import (
     BROKER,
@@ -27,7 +27,7 @@ from bench.systems.kafka.nodes import (
     node_id,
 )
 from bench.systems.kafka.records import leave
-from bench.systems.kafka.topic_admin import REQUEST_S, admin_client, broker_ids, listed, reason
+from bench.systems.kafka.topic_admin import REQUEST_S, admin_client, broker_ids, read_metadata, reason
 from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
 from bench.systems.servers import Servers
@@ -99,24 +99,26 @@ class KafkaAdmin:
         """
         word, _, number = part.partition(" of ")
         if word == "controller" and of_role(self._nodes, ZOOKEEPER):
-            elected = listed(self._client(), "Asking who is the controller").controller_id
+            elected = read_metadata(self._client(), "Asking who is the controller").controller_id
             return [node.name for node in of_role(self._nodes, BROKER) if node_id(node) == elected]
         if word == "controller":
             return active_controller(self._nodes)
         views = self._views(topic, _FIND_S) or self._views(topic, REQUEST_S)
         if not views:
             raise ClusterError(f"Looking for the {part} of {topic.name}: no broker answered.")
-        partition = topics.reconciled(views).get(int(number or 0))
-        return [] if partition is None else played(word, partition)
+        partition = topics.reconcile(views).get(int(number or 0))
+        return [] if partition is None else part_nodes(word, partition)
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin. Of a partition speaks who knows its highest leader epoch.
 
         Nobody leads it where every broker that answers says so.
         """
-        partitions = topics.reconciled(self._views(topic, _LOOK_S)).values()
+        partitions = topics.reconcile(self._views(topic, _LOOK_S)).values()
         return [
-            shown(partition) for partition in partitions if partition.leads or partition.epoch is not None
+            layout_record(partition)
+            for partition in partitions
+            if partition.leads or partition.epoch is not None
         ]
 
     def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
@@ -247,7 +249,7 @@ class KafkaAdmin:
         """Return the levels of the features that the scenario sets; nobody is asked where it sets none."""
         if not (scenario_levels := self._cluster.settings.get(FEATURES)):
             return {}
-        live_levels = finalized(self._servers.class_path(self._cluster.version), endpoint(self._nodes))
+        live_levels = finalized_levels(self._servers.class_path(self._cluster.version), endpoint(self._nodes))
         require(
             "the cluster's features",
             scenario_levels,
@@ -259,7 +261,7 @@ class KafkaAdmin:
         """See protocols.Admin: nothing stays open between actions."""
 
 
-def played(part: str, partition: topics.Partition) -> list[str]:
+def part_nodes(part: str, partition: topics.Partition) -> list[str]:
     """Return who plays one of a partition's parts."""
     followers = [name for name in partition.replicas if name != partition.leader]
     return {
@@ -270,7 +272,7 @@ def played(part: str, partition: topics.Partition) -> list[str]:
     }[part]
 
 
-def shown(partition: topics.Partition) -> dict[str, object]:
+def layout_record(partition: topics.Partition) -> dict[str, object]:
     """Return what `layout` has of a partition."""
     return {
         "partition": partition.number,

@@ -16,8 +16,8 @@ from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
-from bench.systems.kafka.records import Record, consume, leave, poll, received
-from bench.systems.kafka.settings import PARTITIONER, client_config, client_properties, lookup, merged
+from bench.systems.kafka.records import Record, consume, convert_message, leave, poll
+from bench.systems.kafka.settings import PARTITIONER, client_config, client_properties, lookup, merge_settings
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 _SYNC: Settings = {
@@ -82,7 +82,7 @@ class KafkaProducers:
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int, window: int) -> None:
         """Connect; raises ClusterError when a partition has no leader or no broker answers within 30 s."""
         queue = {"queue.buffering.max.messages": max(_QUEUE_MESSAGES, window)}
-        self._config = merged({**_PRODUCER, **(_SYNC if window == 1 else {}), **queue}, settings)
+        self._config = merge_settings({**_PRODUCER, **(_SYNC if window == 1 else {}), **queue}, settings)
         config = client_config(endpoint, self._config)
         over = _reporter(certain_refusals(self._config))
         chosen_by_client = PARTITIONER in settings
@@ -104,7 +104,7 @@ class KafkaProducers:
             defaults["max.in.flight"] = 5  # librdkafka lowers it by itself
         if PARTITIONER in self._config:
             defaults[_STICKY] = properties[_STICKY].default
-        settings = merged(defaults, self._config)
+        settings = merge_settings(defaults, self._config)
         return {name: value for name, value in settings.items() if not any(word in name for word in _SECRETS)}
 
     def patience_s(self) -> float:
@@ -221,7 +221,7 @@ class KafkaConsumer:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings) -> None:
         """Connect at the end that every partition has now; raises ClusterError or LoadError."""
-        self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings)))
+        self._consumer = Consumer(client_config(endpoint, merge_settings(_LIVE, settings)))
         topics.await_topic(self._consumer, topic)
         ends = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
         self._consumer.assign([TopicPartition(topic.name, number, end) for number, (_, end) in ends.items()])
@@ -238,8 +238,8 @@ class KafkaConsumer:
             return ()
         further_messages = consume(self._consumer, _BATCH, 0)
         later = time.monotonic_ns()
-        batch = [received(message, now) for message in sound([first])]
-        batch += [received(message, later) for message in sound(further_messages)]
+        batch = [convert_message(message, now) for message in sound([first])]
+        batch += [convert_message(message, later) for message in sound(further_messages)]
         return batch
 
     def close(self) -> None:
@@ -253,7 +253,7 @@ class GroupConsumer(KafkaConsumer):
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str) -> None:
         """Connect where the group has got to; raises ClusterError or LoadError."""
         group_settings = {"group.id": group, "auto.offset.reset": "earliest"}
-        self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings) | group_settings))
+        self._consumer = Consumer(client_config(endpoint, merge_settings(_LIVE, settings) | group_settings))
         topics.await_topic(self._consumer, topic)
         self._topic = topic.name
         ends = topics.ends(self._consumer, topic, topics.LOOK_UP_S)

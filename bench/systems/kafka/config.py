@@ -35,7 +35,7 @@ def copies(cluster: Cluster) -> int:
     return promise.replicas(cluster.nodes.get(BROKER, 0))
 
 
-def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
+def render(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
     """Return a node's server.properties: the role's template, then what the scenario sets."""
     zookeepers = of_role(nodes, ZOOKEEPER)
     template = (FOLDER / f"{node.role}.properties").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     cluster_id = storage.kafka_uuid()
     logging = logging_file(cluster.version)
     for node in nodes:
-        settings = rendered(cluster, nodes, node).encode()
+        settings = render(cluster, nodes, node).encode()
         durable_files.write(properties_file(node.directory), settings)
         for file in (logging, METRICS_FILE):
             durable_files.write(node.directory / file, (FOLDER / file).read_bytes())

@@ -17,12 +17,12 @@ from bench.model import Cluster, Settings, Topic, TopicState
 from bench.systems import endpoint as endpoints
 from bench.systems.external_access import CONNECT_S, ClusterFacts, ExternalAdmin
 from bench.systems.kafka import topic_admin, topics
-from bench.systems.kafka.admin import SHOWN_SETTINGS, played, shown
+from bench.systems.kafka.admin import SHOWN_SETTINGS, layout_record, part_nodes
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.group_types import SHARE
 from bench.systems.kafka.nodes import BROKER
 from bench.systems.kafka.settings import client_config, client_properties
-from bench.systems.kafka.topic_admin import admin_client, listed, reason
+from bench.systems.kafka.topic_admin import admin_client, read_metadata, reason
 from bench.systems.protocols import SETTLES_S
 
 _CONNECTION = (
@@ -66,7 +66,7 @@ class ExternalKafka:
 
     def facts(self) -> ClusterFacts:
         """See external_access.ExternalAccess. Kafka's clients are not told the brokers' version."""
-        cluster_metadata = self._connected()
+        cluster_metadata = self._cluster_metadata()
         settings, unreadable = self._broker_settings(min(cluster_metadata.brokers))
         return ClusterFacts(
             nodes={BROKER: len(cluster_metadata.brokers)},
@@ -74,7 +74,7 @@ class ExternalKafka:
             unreadable=tuple(unreadable),
         )
 
-    def _connected(self) -> ClusterMetadata:
+    def _cluster_metadata(self) -> ClusterMetadata:
         """Return what a broker knows of the cluster. Raises ClusterError with the client's own reason."""
         errors: list[KafkaError] = []
         config: dict[str, Any] = client_config(self._endpoint, {"log_level": 0})
@@ -94,7 +94,7 @@ class ExternalKafka:
                     raise self._not_connected("; ".join(causes) or reason(error)) from error
 
     def _not_connected(self, why: str) -> ClusterError:
-        shown = endpoints.parse(self._endpoint).shown
+        shown = endpoints.parse(self._endpoint).display_address
         return ClusterError(f"Connecting to {shown}: {why}. Check the address, `client` and the network.")
 
     def _broker_settings(self, broker: int) -> tuple[Settings, list[str]]:
@@ -132,7 +132,7 @@ class ExternalKafka:
 
     def topics(self, prefix: str) -> list[str]:
         """See external_access.ExternalAccess."""
-        topics_by_name = listed(admin_client(self._endpoint), "Listing the topics").topics
+        topics_by_name = read_metadata(admin_client(self._endpoint), "Listing the topics").topics
         return sorted(name for name in topics_by_name if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
@@ -162,7 +162,7 @@ class ExternalKafkaAdmin(ExternalAdmin):
         partition = self._partitions(topic).get(int(number or 0))
         if partition is None or word == "controller":
             return []
-        names = played(word, partition)
+        names = part_nodes(word, partition)
         if strangers := [name for name in names if name not in self._cluster.external_nodes]:
             raise ClusterError(f"Looking for the {part} of {topic.name}: {', '.join(strangers)}.")
         return names
@@ -171,7 +171,7 @@ class ExternalKafkaAdmin(ExternalAdmin):
         """See protocols.Admin, as any broker tells it; nothing where no node may be broken."""
         if not self._cluster.external_nodes:
             return []
-        return [shown(partition) for partition in self._partitions(topic).values()]
+        return [layout_record(partition) for partition in self._partitions(topic).values()]
 
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin, as any broker tells it."""

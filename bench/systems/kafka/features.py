@@ -14,7 +14,7 @@ _TOOL = "org.apache.kafka.tools.FeatureCommand"
 _LINE = re.compile(r"^Feature: (\S+)\s.*\bFinalizedVersionLevel: (\S+)", re.MULTILINE)
 
 
-def finalized(class_path: str, endpoint: str) -> Mapping[str, str]:
+def finalized_levels(class_path: str, endpoint: str) -> Mapping[str, str]:
     """Return the level of each feature of a live cluster, by name, as the server's own tool tells it.
 
     Raises ClusterError with what the tool said.

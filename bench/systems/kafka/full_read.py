@@ -14,7 +14,7 @@ from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume, leave
-from bench.systems.kafka.settings import client_config, merged
+from bench.systems.kafka.settings import client_config, merge_settings
 from bench.systems.missing_messages import MissingMessages
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
@@ -54,7 +54,7 @@ def read_all(
 
     A partition's end is its high watermark: behind its last message only once every replica in sync has that.
     """
-    config = client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED)))
+    config = client_config(endpoint, merge_settings(_PREFERRED, merge_settings(settings, _NEEDED)))
     consumer = Consumer(config)
     missing, reached = MissingMessages(expected), dict.fromkeys(range(topic.partitions), 0)
     consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in reached])
@@ -154,14 +154,14 @@ def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[Receive
         offset = message.offset()
         error = message.error()
         if error is not None:
-            reached[number] = max(reached[number], _reached(number, offset, error))
+            reached[number] = max(reached[number], _reached_offset(number, offset, error))
             continue
         reached[number] = offset + 1
         batch.append(new(ReceivedMessage, (message.value(), now, number, nowhere, offset, nowhere)))
     return batch
 
 
-def _reached(number: int, offset: int, error: KafkaError) -> int:
+def _reached_offset(number: int, offset: int, error: KafkaError) -> int:
     """Return how far an end-of-partition event says that reading has come: the last record may be no message.
 
     Raises LoadError where the client can't go on; other errors it mends by itself, or the deadline ends it.

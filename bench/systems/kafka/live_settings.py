@@ -35,7 +35,7 @@ def node_settings(node: Node) -> dict[str, str | None]:
         return {name: value for name, _, value in pairs}
     try:
         with socket.create_connection((node.address, node.ports[0]), timeout=_TIMEOUT_S) as connection:
-            connection.sendall(_framed(_request(node_id(node))))
+            connection.sendall(_frame_message(_request(node_id(node))))
             size = struct.unpack(">i", _exactly(connection, 4))[0]
             answer = _exactly(connection, size)
     except OSError as error:
@@ -65,7 +65,7 @@ def _quorum_state(node: Node) -> dict[str, Any] | None:
     return state
 
 
-def _framed(message: bytes) -> bytes:
+def _frame_message(message: bytes) -> bytes:
     return struct.pack(">i", len(message)) + message
 
 

@@ -20,8 +20,8 @@ from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.client import sound
 from bench.systems.kafka.group_types import SHARE
-from bench.systems.kafka.records import Record, leave, poll, received
-from bench.systems.kafka.settings import client_config, merged
+from bench.systems.kafka.records import Record, convert_message, leave, poll
+from bench.systems.kafka.settings import client_config, merge_settings
 from bench.systems.membership import GROUP, TYPE, group_id
 from bench.systems.protocols import Consumer as Member
 from bench.systems.protocols import ReceivedMessage
@@ -46,7 +46,7 @@ class PartitionMember:
             "group.protocol": protocol,
             "auto.offset.reset": "earliest",
         }
-        self._consumer = Consumer(client_config(endpoint, merged(group_settings, settings)))
+        self._consumer = Consumer(client_config(endpoint, merge_settings(group_settings, settings)))
         topics.await_topic(self._consumer, topic)
         self._consumer.subscribe([topic.name])
 
@@ -54,7 +54,7 @@ class PartitionMember:
         """See protocols.Consumer: one message at a time, so that none waits for the work on another."""
         message = poll(self._consumer, timeout_s)
         now_ns = time.monotonic_ns()
-        return [] if message is None else [received(record, now_ns) for record in sound([message])]
+        return [] if message is None else [convert_message(record, now_ns) for record in sound([message])]
 
     def close(self) -> None:
         """See protocols.Consumer."""
@@ -68,7 +68,7 @@ class ShareMember:
         """Join; a new group begins at the earliest record, which is a setting of the group. Raises LoadError."""
         group = group_id(topic.name)
         _begin_at_the_earliest(endpoint, group)
-        config: dict[str, Any] = client_config(endpoint, merged({"group.id": group}, settings))
+        config: dict[str, Any] = client_config(endpoint, merge_settings({"group.id": group}, settings))
         self._consumer = ShareConsumer(config)
         self._consumer.subscribe([topic.name])
 
@@ -80,7 +80,8 @@ class ShareMember:
             raise LoadError(f"The share group's member can't go on: {error.args[0].str()}.") from error
         now_ns = time.monotonic_ns()
         return [
-            received(message, now_ns) for message in sound([cast("Record", record) for record in messages])
+            convert_message(message, now_ns)
+            for message in sound([cast("Record", record) for record in messages])
         ]
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
         heap_mib=heap_mib,
         jit=cluster.jit,
         archive=servers.archive(cluster.version, role),
-        properties=_logging(cluster.version, directory),
+        properties=_logging_properties(cluster.version, directory),
         options=[] if role == ZOOKEEPER else [_agent(servers, cluster, address, directory)],
     )
     return Node(
@@ -70,7 +70,7 @@ def _agent(servers: Servers, cluster: Cluster, address: str, directory: Path) ->
     return f"-javaagent:{servers.agent(cluster.version)}={address}:{METRICS_PORT}:{directory / METRICS_FILE}"
 
 
-def _logging(version: str, directory: Path) -> dict[str, str]:
+def _logging_properties(version: str, directory: Path) -> dict[str, str]:
     file = directory / logging_file(version)
     if file.name == "log4j2.properties":
         return {"log4j2.configurationFile": str(file)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.guarantee import IN_SYNC, LATER, Guarantee, any_of, nothing, stated
+from bench.guarantee import IN_SYNC, LATER, Guarantee, any_of, nothing, state_promise
 from bench.systems.kafka.nodes import BROKER
 
 _WHILE_IN_SYNC = "writes go on while a replica in sync is left"
@@ -39,7 +39,7 @@ def promise(case_settings: Mapping[str, str], replicas_by_default: int | None) -
     if copies == 1:
         place = "on the leader's disk" if on_disk else "in the leader's page cache"
         only = Guarantee(BROKER, nodes=0, power=on_disk, spare=0)
-        return stated(f"the only copy, {place}", only, "writes stop with that node")
+        return state_promise(f"the only copy, {place}", only, "writes stop with that node")
     if acks(case_settings) == "1":
         return _of_leader(on_disk=on_disk)
     return _of_replicas_in_sync(copies, least, on_disk=on_disk)
@@ -65,10 +65,10 @@ def _of_replicas_in_sync(copies: int, least: int, *, on_disk: bool) -> Guarantee
     if least == 1:
         holders = f"all in-sync replicas, {place}, but these may be the leader alone (min.insync.replicas=1)"
         shrunk = Guarantee(BROKER, nodes=0, condition=IN_SYNC, power=on_disk)
-        return stated(holders, shrunk, _WHILE_IN_SYNC)
+        return state_promise(holders, shrunk, _WHILE_IN_SYNC)
     spare = copies - least
     stops = "" if spare else ", and what was acknowledged last may be unreadable until it is back"
-    return stated(
+    return state_promise(
         f"all in-sync replicas, at least {least} of {copies}, {place}",
         Guarantee(BROKER, nodes=least - 1, power=on_disk, spare=spare, reads_wait=not spare),
         f"writes {'go on' if spare else 'stop'} with {any_of(spare or 1)} of its nodes gone{stops}",

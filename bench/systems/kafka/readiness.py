@@ -27,7 +27,9 @@ def await_ready(nodes: Sequence[Node], alive: Callable[[], None], deadline_s: fl
     _await(lambda: _silent(brokers), "no answer yet from", alive, deadline)
     # log_level 0: what does not answer is said by the error here, not by librdkafka on standard error.
     client = AdminClient({"bootstrap.servers": endpoint(brokers), "log_level": 0})
-    _await(lambda: _unregistered(client, brokers), "not in the cluster's metadata yet:", alive, deadline)
+    _await(
+        lambda: _unregistered_brokers(client, brokers), "not in the cluster's metadata yet:", alive, deadline
+    )
 
 
 def _await(
@@ -54,7 +56,7 @@ def _listens(node: Node) -> bool:
         return probe.connect_ex((node.address, node.ports[0])) == 0
 
 
-def _unregistered(client: AdminClient, brokers: Sequence[Node]) -> list[str]:
+def _unregistered_brokers(client: AdminClient, brokers: Sequence[Node]) -> list[str]:
     try:
         metadata = client.list_topics(timeout=1.0)
     except KafkaException:  # no broker answered within a second: all are missing, and the deadline runs

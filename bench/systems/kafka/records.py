@@ -33,7 +33,7 @@ def poll(consumer: Consumer, timeout_s: float) -> Record | None:
     return cast("Record | None", consumer.poll(timeout_s))
 
 
-def received(message: Record, now_ns: int) -> ReceivedMessage:
+def convert_message(message: Record, now_ns: int) -> ReceivedMessage:
     """Return a record as the suite has it, received now."""
     return ReceivedMessage(
         message.value(), now_ns, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN

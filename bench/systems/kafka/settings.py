@@ -11,13 +11,13 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from bench import numbers
 from bench.model import MEMBER, Case, Scalar, Settings, text
 from bench.systems import draining, membership, processing
-from bench.systems.endpoint import resolved
+from bench.systems.endpoint import resolve
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.group_types import GROUP_TYPES, NEW, SHARE
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
-from bench.systems.properties import is_whole, listed, misvalued
+from bench.systems.properties import is_whole, property_types, wrong_values
 
 COMMIT = "commit"
 PARTITIONER = "partitioner"
@@ -84,18 +84,18 @@ class ClientProperty(NamedTuple):
 
 def server_properties(*, before_4: bool = False) -> Mapping[str, str]:
     """What a broker's or controller's server.properties may hold: types by name."""
-    return listed(FOLDER / ("broker-properties-3.txt" if before_4 else "broker-properties.txt"))
+    return property_types(FOLDER / ("broker-properties-3.txt" if before_4 else "broker-properties.txt"))
 
 
 def topic_properties() -> Mapping[str, str]:
     """What a topic may have settings for: types by name."""
-    return listed(FOLDER / "topic-properties.txt")
+    return property_types(FOLDER / "topic-properties.txt")
 
 
 @cache
 def client_properties() -> Mapping[str, ClientProperty]:
     """Properties of librdkafka by name."""
-    rows = listed(FOLDER / "client-properties.txt").items()
+    rows = property_types(FOLDER / "client-properties.txt").items()
     return {name: ClientProperty(*(columns.split("\t") + [""] * 3)[:3]) for name, columns in rows}
 
 
@@ -105,7 +105,7 @@ def _client_names(side: str) -> frozenset[str]:
     )
 
 
-def merged(defaults: Settings, settings: Settings) -> dict[str, Scalar]:
+def merge_settings(defaults: Settings, settings: Settings) -> dict[str, Scalar]:
     """Lay client settings over defaults; a setting replaces a default under any of its names."""
     replaced_names = {_canonical(name) for name in settings}
     kept_defaults = {
@@ -125,7 +125,7 @@ def lookup(settings: Settings, name: str) -> Scalar | None:
 
 def client_config(endpoint: str, settings: Settings) -> dict[str, Scalar]:
     """Return what a client of confluent-kafka is made of. Raises LoadError for a secret that is not there."""
-    connection = resolved(endpoint)
+    connection = resolve(endpoint)
     properties = {**connection.client, **settings}
     return {
         "bootstrap.servers": connection.address,
@@ -149,13 +149,13 @@ def topic_settings(settings: Settings) -> dict[str, Scalar]:
 
 def _role_properties(role: str, version: str) -> Mapping[str, str]:
     if role == ZOOKEEPER:
-        return listed(FOLDER / "zookeeper-properties.txt")
+        return property_types(FOLDER / "zookeeper-properties.txt")
     if role == FEATURES:
-        return listed(FOLDER / "features.txt")
+        return property_types(FOLDER / "features.txt")
     return server_properties(before_4=version[:2] in {"2.", "3."}) if role in ROLES else {}
 
 
-def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+def owner_settings(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     """Give who has settings in a case, which, and the names that exist; a listener's own are not looked at."""
     for role, settings in case.cluster.settings.items():
         checked_settings = {
@@ -188,9 +188,9 @@ def check(case: Case) -> list[str]:
         _acks,
         _sizes,
         _retention,
-        _reserved,
+        _reserved_properties,
         _aliases,
-        _refused,
+        _client_refusals,
         _partitioner,
         _processor,
         _group,
@@ -200,8 +200,8 @@ def check(case: Case) -> list[str]:
 
 def _values(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
-        yield from misvalued(role, settings, _role_properties(role, case.cluster.version))
-    yield from misvalued("topic", topic_settings(case.topic), topic_properties())
+        yield from wrong_values(role, settings, _role_properties(role, case.cluster.version))
+    yield from wrong_values("topic", topic_settings(case.topic), topic_properties())
 
 
 def _version(case: Case) -> Iterator[str]:
@@ -238,7 +238,7 @@ def _nodes(case: Case) -> Iterator[str]:
         yield f"Kafka has no role {role}: its roles are {', '.join(ROLES)}."
 
 
-def _drained(case: Case, replicas: int) -> Iterator[str]:
+def _drain_targets(case: Case, replicas: int) -> Iterator[str]:
     """Refuse to drain a broker whose replicas, those of Kafka's own topics too, have no other broker to go to."""
     elsewhere, most = case.cluster.nodes.get(BROKER, 0) - 1, max(replicas, copies(case.cluster))
     if draining.drains(case) and most > elsewhere:
@@ -256,7 +256,7 @@ def _copies(case: Case) -> Iterator[str]:
         return
     if replicas > brokers:
         yield f"{replicas} replicas need as many brokers, and the cluster has {brokers}."
-    yield from _drained(case, replicas)
+    yield from _drain_targets(case, replicas)
     if not str(in_sync).isdigit() or int(in_sync) < 1:
         yield f"min.insync.replicas is a whole number from 1 on, not {in_sync}."
     elif int(in_sync) > replicas:
@@ -300,7 +300,7 @@ def _retention(case: Case) -> Iterator[str]:
         yield "cleanup.policy=compact deletes messages before the full read looks for them."
 
 
-def _reserved(case: Case) -> Iterator[str]:
+def _reserved_properties(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
         for name in sorted(_SERVERS_OWN & set(settings)):
             yield f"{name} can't be set for a {role}: the suite gives each node its own."
@@ -335,7 +335,7 @@ def _aliases(case: Case) -> Iterator[str]:
                 yield f"The {client}'s {name} and {canonical_name} are one property under two names: give one of them."
 
 
-def _refused(case: Case) -> Iterator[str]:
+def _client_refusals(case: Case) -> Iterator[str]:
     """Ask the client itself, which knows its ranges and what does not go together (idempotence, acks)."""
     clients: tuple[tuple[str, Settings, Callable[[dict[str, str]], object]], ...] = (
         ("producer", case.producer, Producer),

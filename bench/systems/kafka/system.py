@@ -36,7 +36,7 @@ class Kafka:
         """Take where the servers' jars and archives are."""
         self._servers = servers
 
-    def shared(self, clusters: Sequence[Cluster]) -> None:
+    def shared_cluster(self, clusters: Sequence[Cluster]) -> None:
         """See protocols.System: brokers that differ are other clusters."""
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
@@ -123,4 +123,4 @@ class Kafka:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return unknown(settings.owned(case))
+        return unknown(settings.owner_settings(case))

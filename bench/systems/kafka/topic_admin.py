@@ -86,7 +86,7 @@ def delete(endpoint: str, name: str) -> None:
             raise ClusterError(f"Deleting topic {name}: {reason(error)}.") from error
     deadline = time.monotonic() + REQUEST_S
     # All topics are listed: asking for one by its name may create it again (auto.create.topics.enable).
-    while name in listed(client, f"Deleting topic {name}").topics:
+    while name in read_metadata(client, f"Deleting topic {name}").topics:
         if time.monotonic() > deadline:
             raise ClusterError(f"Deleting topic {name}: it is still there after {REQUEST_S:.0f} s.")
         time.sleep(_TURN_S)
@@ -114,7 +114,7 @@ def topic_in_force(client: AdminClient, topic: Topic) -> dict[str, object]:
 
 
 def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
-    topic_metadata = listed(client, f"Reading where {topic.name} lies", topic.name).topics[topic.name]
+    topic_metadata = read_metadata(client, f"Reading where {topic.name} lies", topic.name).topics[topic.name]
     return [
         {
             "partition": number,
@@ -128,7 +128,7 @@ def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
 
 def brokers_in_force(client: AdminClient) -> dict[str, object]:
     """Return the cluster's id, and each broker's number and address. Raises ClusterError."""
-    cluster_metadata = listed(client, "Reading the cluster's nodes back")
+    cluster_metadata = read_metadata(client, "Reading the cluster's nodes back")
     brokers = sorted(cluster_metadata.brokers.values(), key=lambda broker: broker.id)
     return {
         "id": cluster_metadata.cluster_id,
@@ -138,10 +138,10 @@ def brokers_in_force(client: AdminClient) -> dict[str, object]:
 
 def broker_ids(client: AdminClient) -> list[int]:
     """Return the numbers of the live brokers. Raises ClusterError."""
-    return sorted(listed(client, "Asking for the cluster's brokers").brokers)
+    return sorted(read_metadata(client, "Asking for the cluster's brokers").brokers)
 
 
-def listed(client: AdminClient, doing: str, topic: str | None = None) -> ClusterMetadata:
+def read_metadata(client: AdminClient, doing: str, topic: str | None = None) -> ClusterMetadata:
     """Return what a broker knows of the cluster, or of one topic. Raises ClusterError."""
     try:
         return client.list_topics(topic, timeout=REQUEST_S)

@@ -46,13 +46,13 @@ def await_topic(
     """
     patience_s = LOOK_UP_S if within_s is None else within_s
     deadline = time.monotonic() + patience_s
-    while missing := _missing(client, topic, replicas):
+    while missing := _topic_problem(client, topic, replicas):
         if time.monotonic() > deadline:
             raise ClusterError(f"Looking up topic {topic.name}: {missing} after {patience_s:.0f} s.")
         time.sleep(_TURN_S)
 
 
-def _missing(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int) -> str | None:
+def _topic_problem(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int) -> str | None:
     try:
         topic_metadata = client.list_topics(topic.name, timeout=1.0).topics[topic.name]
     except KafkaException as error:
@@ -144,11 +144,11 @@ def view(
     for place, answer in (
         client.list_offsets(questions, request_timeout=within_s).items() if questions else ()
     ):
-        partitions[place.partition] = _led(partitions[place.partition], answer)
+        partitions[place.partition] = _add_leader_state(partitions[place.partition], answer)
     return partitions
 
 
-def _led(partition: Partition, answer: Future[ListOffsetsResultInfo]) -> Partition:
+def _add_leader_state(partition: Partition, answer: Future[ListOffsetsResultInfo]) -> Partition:
     """Add what a partition's leader tells of itself, where it is that and answers."""
     try:
         end = answer.result()
@@ -170,7 +170,7 @@ def _partition(number: int, metadata: PartitionMetadata, names: Mapping[int, str
     return Partition(number, leader, replicas, in_sync)
 
 
-def reconciled(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]:
+def reconcile(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]:
     """Return each partition by the word of the broker that leads it itself: one just elected, or in the highest epoch.
 
     Nobody leads it where every broker that answers says so. Else it goes by the word of most, and nobody `leads`: who

@@ -95,7 +95,7 @@ class MemoryProducer:
         while self._pending and (left_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.poll(left_ns / NANOS)
         for _, _, _, done in self._pending:
-            done(_done(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
+            done(_send_result(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
         self._pending.clear()
         for (_, partition), payload in self._held.items():
             self._partitions[partition].append(payload)
@@ -104,11 +104,11 @@ class MemoryProducer:
 
     def _take(self, payload: bytes, partition: int, producer: int, sequence: int) -> SendResult:
         if len(payload) > MAX_MESSAGE_BYTES:
-            return _done(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
+            return _send_result(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
         fault = fault_of(self._faults, producer, sequence)
         outcome = _OUTCOMES.get(fault, Outcome.OK)
         entry = self._store(payload, partition, producer, fault)
-        return _done(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
+        return _send_result(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
 
     def _store(self, payload: bytes, partition: int, producer: int, fault: Fault) -> int:
         """Store a message as its fault wants it; return its entry, or NOT_GIVEN when there is none (yet)."""
@@ -128,7 +128,7 @@ class MemoryProducer:
         return entry
 
 
-def _done(outcome: Outcome, error: str | None, partition: int, entry: int) -> SendResult:
+def _send_result(outcome: Outcome, error: str | None, partition: int, entry: int) -> SendResult:
     return SendResult(outcome, error, partition, NOT_GIVEN, entry, NOT_GIVEN)
 
 
@@ -167,7 +167,7 @@ class MemoryConsumer:
     def _look(self) -> list[ReceivedMessage]:
         received: list[ReceivedMessage] = []
         for partition, reader in enumerate(self._readers):
-            received += _received(partition, reader.read())
+            received += _convert_records(partition, reader.read())
         return received
 
 
@@ -185,7 +185,7 @@ def _ends(folder: Path, topic: Topic) -> list[End]:
             partition.close()
 
 
-def _received(partition: int, records: Sequence[Record]) -> list[ReceivedMessage]:
+def _convert_records(partition: int, records: Sequence[Record]) -> list[ReceivedMessage]:
     now_ns = time.monotonic_ns()
     return [
         ReceivedMessage(payload, now_ns, partition, NOT_GIVEN, entry, NOT_GIVEN) for entry, payload in records
@@ -206,7 +206,7 @@ def _read_to(reader: Reader, partition: int, end: End) -> Iterator[Sequence[Rece
     while reader.entry < end.entry:
         first_entry = reader.entry
         records = reader.read()
-        yield _received(partition, records[: end.entry - first_entry])
+        yield _convert_records(partition, records[: end.entry - first_entry])
         if not records and reader.at_end:
             raise LoadError(
                 f"Partition {partition} ends within entry {reader.entry} of {end.entry}: the file is cut."

@@ -11,7 +11,7 @@ from bench.systems.memory.faults import NAMES, SHARES
 from bench.systems.memory.members import TYPES
 
 
-def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+def owner_settings(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     """Give who has settings in a case, which, and the names that exist."""
     yield from ((role, settings, ()) for role, settings in case.cluster.settings.items())
     yield "topic", case.topic, {"partitions"}

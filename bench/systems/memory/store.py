@@ -71,7 +71,7 @@ class Partition:
 
     def append(self, payload: bytes) -> int:
         """Store a message and return its entry. Raises OSError when the disk is full."""
-        with self._locked():
+        with self._hold_lock():
             entry = self._entries()
             record = _LENGTH.pack(len(payload)) + payload
             if os.write(self._log, record) != len(record):
@@ -81,7 +81,7 @@ class Partition:
 
     def end(self) -> End:
         """Return where the partition ends now."""
-        with self._locked():
+        with self._hold_lock():
             return End(self._entries(), os.fstat(self._log).st_size)
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Partition:
         return entries
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         fcntl.flock(self._count, fcntl.LOCK_EX)
         try:
             yield

@@ -25,7 +25,7 @@ class Memory:
         """Keep topics in this folder; its path is the endpoint."""
         self._folder = folder
 
-    def shared(self, clusters: Sequence[Cluster]) -> None:
+    def shared_cluster(self, clusters: Sequence[Cluster]) -> None:
         """See protocols.System: brokers that differ are other clusters."""
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:  # noqa: ARG002 - see protocols.System
@@ -129,4 +129,4 @@ class Memory:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return unknown(settings.owned(case))
+        return unknown(settings.owner_settings(case))

@@ -19,7 +19,7 @@ from bench.systems.nats import live_settings
 from bench.systems.nats.connection import CONNECT_S, EventLoop, connect
 from bench.systems.nats.nodes import SERVER, endpoint
 from bench.systems.nats.settings import REPLICAS, STORAGE, STORAGES, replicas
-from bench.systems.nats.streams import GONE_S, StreamView, names, reconciled, stream, view, views
+from bench.systems.nats.streams import GONE_S, StreamView, names, reconcile, stream, view, views
 from bench.systems.protocols import SETTLES_S
 
 _LOOK_S, _FIND_S = 0.9, 5.0
@@ -80,7 +80,7 @@ class NatsAdmin:
     def _do(self, doing: str, work: Callable[[JetStreamContext], Coroutine[Any, Any, None]]) -> None:
         """Let the client do something. Raises ClusterError."""
 
-        async def connected() -> None:
+        async def run_work() -> None:
             connection = await asyncio.wait_for(connect(endpoint(self._nodes)), CONNECT_S)
             try:
                 await work(connection.jetstream(timeout=CONNECT_S))
@@ -89,7 +89,7 @@ class NatsAdmin:
 
         with EventLoop() as loop:
             try:
-                loop.call(connected(), 2 * CONNECT_S)
+                loop.call(run_work(), 2 * CONNECT_S)
             except (OSError, TimeoutError, nats.errors.Error) as error:
                 raise ClusterError(f"{doing}: {type(error).__name__}: {error}.") from error
 
@@ -131,13 +131,13 @@ class NatsAdmin:
         if word == "meta leader":
             leaders = [server_view.meta_leader for server_view in server_views if server_view.meta_leader]
             return [max(leaders, key=leaders.count)] if leaders else []
-        stream_view = reconciled(server_views, stream(topic, int(number or 0)))
-        return [] if stream_view is None else _played(word, stream_view)
+        stream_view = reconcile(server_views, stream(topic, int(number or 0)))
+        return [] if stream_view is None else _part_nodes(word, stream_view)
 
     def _streams(self, topic: Topic, within_s: float) -> dict[int, StreamView]:
         """Return what is known of each partition, of those of which anything is."""
         server_views = views(self._nodes, within_s)
-        stream_views = {number: reconciled(server_views, name) for number, name in enumerate(names(topic))}
+        stream_views = {number: reconcile(server_views, name) for number, name in enumerate(names(topic))}
         return {
             number: stream_view for number, stream_view in stream_views.items() if stream_view is not None
         }
@@ -160,7 +160,7 @@ class NatsAdmin:
         server_views = views(self._nodes, _FIND_S)
         if not server_views:
             return TopicState(available=False, copies_missing=None, in_sync=None)
-        stream_views = [reconciled(server_views, name) for name in names(topic)]
+        stream_views = [reconcile(server_views, name) for name in names(topic)]
         served = [
             stream_view for stream_view in stream_views if stream_view is not None and stream_view.leads
         ]
@@ -217,9 +217,7 @@ class NatsAdmin:
         ):
             return False
         stream_views = [
-            stream_view
-            for name in names(topic)
-            if (stream_view := reconciled(server_views, name)) is not None
+            stream_view for name in names(topic) if (stream_view := reconcile(server_views, name)) is not None
         ]
         return all(
             stream_view.leads and len(stream_view.current) == self._replicas(topic)
@@ -241,7 +239,7 @@ class NatsAdmin:
         """See protocols.Admin: nothing to release."""
 
 
-def _played(word: str, stream_view: StreamView) -> list[str]:
+def _part_nodes(word: str, stream_view: StreamView) -> list[str]:
     leader = [stream_view.leader] if stream_view.leader else []
     followers = [
         name for name in (*stream_view.current, *stream_view.stale_servers) if name != stream_view.leader

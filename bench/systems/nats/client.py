@@ -16,7 +16,7 @@ from nats.js.api import DeliverPolicy
 
 from bench.model import Outcome, Settings, Topic
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
-from bench.systems.nats.connection import CALL_S, RECONNECT, EventLoop, connected
+from bench.systems.nats.connection import CALL_S, RECONNECT, EventLoop, open_connection
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
 from bench.systems.nats.streams import names
@@ -41,7 +41,8 @@ class NatsProducers:
         doing = f"Connecting a producer to {topic.name} at {endpoint}"
         try:
             self._connections = [
-                connected(self._loop, endpoint, doing, float(self._settings[RECONNECT])) for _ in range(count)
+                open_connection(self._loop, endpoint, doing, float(self._settings[RECONNECT]))
+                for _ in range(count)
             ]
         except BaseException:
             self._loop.close()
@@ -65,7 +66,7 @@ class NatsProducers:
         for producer in self.clients:
             producer.drain(deadline)
         with suppress(TimeoutError):
-            self._loop.call(_closed(self._connections), CALL_S)
+            self._loop.call(_close_connections(self._connections), CALL_S)
         self._loop.close()
         for producer in self.clients:
             producer.end_all()
@@ -102,7 +103,7 @@ class NatsProducer(OpenSends):
         )
 
     def _end(self, number: int, partition: int, task: asyncio.Task[Any]) -> None:
-        self._open.pop(number)(_done(partition, task))
+        self._open.pop(number)(_send_result(partition, task))
 
 
 def _partitions(topic: Topic, number: int) -> list[int]:
@@ -113,7 +114,7 @@ def _partitions(topic: Topic, number: int) -> list[int]:
     return [*range(first, topic.partitions), *range(first)]
 
 
-def _done(partition: int, task: asyncio.Task[Any]) -> SendResult:
+def _send_result(partition: int, task: asyncio.Task[Any]) -> SendResult:
     error: BaseException | None = asyncio.CancelledError() if task.cancelled() else task.exception()
     if error is None:
         return SendResult(int(Outcome.OK), None, partition, NOT_GIVEN, task.result().seq, NOT_GIVEN)
@@ -121,7 +122,7 @@ def _done(partition: int, task: asyncio.Task[Any]) -> SendResult:
     return SendResult(int(outcome), name_of(error), partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
 
 
-async def _closed(connections: Sequence[Client]) -> None:
+async def _close_connections(connections: Sequence[Client]) -> None:
     """Close connections; what waits for an answer is told of it as cancelled."""
     await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
 
@@ -140,7 +141,7 @@ class Subscriptions:
         self.loop = EventLoop()
         self._messages: SimpleQueue[ReceivedMessage] = SimpleQueue()
         try:
-            self._connection = connected(self.loop, endpoint, doing)
+            self._connection = open_connection(self.loop, endpoint, doing)
             self.jetstream = self._connection.jetstream()
             self.loop.call(self._subscribe(self.jetstream, topic, policy, gone))
         except BaseException:
@@ -178,16 +179,16 @@ class Subscriptions:
             first = first_of(self._messages, timeout_s)
         except Empty:
             return []
-        return [first, *_waiting(self._messages)]
+        return [first, *_waiting_messages(self._messages)]
 
     def close(self) -> None:
         """Leave; the servers drop consumers that nobody asks for."""
         with suppress(TimeoutError):
-            self.loop.call(_closed([self._connection]), CALL_S)
+            self.loop.call(_close_connections([self._connection]), CALL_S)
         self.loop.close()
 
 
-def _waiting(queue: SimpleQueue[ReceivedMessage]) -> Iterator[ReceivedMessage]:
+def _waiting_messages(queue: SimpleQueue[ReceivedMessage]) -> Iterator[ReceivedMessage]:
     for _ in range(min(queue.qsize(), _BATCH)):
         yield queue.get_nowait()
 

@@ -15,25 +15,25 @@ def prepare(cluster: Cluster, nodes: Sequence[Node]) -> None:
     """Write each server's configuration; it makes its store by itself."""
     for node in nodes:
         data_folder(node.directory).mkdir(parents=True, exist_ok=True)
-        durable_files.write(configuration_file(node.directory), rendered(cluster, nodes, node).encode())
+        durable_files.write(configuration_file(node.directory), render(cluster, nodes, node).encode())
 
 
-def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
+def render(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
     """Return a server's configuration; one that is alone has no cluster block, and no Raft."""
     settings = cluster.settings.get(SERVER, {})
     routes = "\n".join(f'    "{route(peer)}"' for peer in nodes if peer.name != node.name)
-    return _filled(
+    return _fill_template(
         "server.conf",
         name=node.name,
         address=node.address,
         data=str(data_folder(node.directory)),
         settings=_lines({name: value for name, value in settings.items() if name not in JETSTREAM}),
         jetstream=_lines({name: value for name, value in settings.items() if name in JETSTREAM}, "  "),
-        cluster=_filled("cluster.conf", address=node.address, routes=routes) if len(nodes) > 1 else "",
+        cluster=_fill_template("cluster.conf", address=node.address, routes=routes) if len(nodes) > 1 else "",
     )
 
 
-def _filled(file: str, **values: str) -> str:
+def _fill_template(file: str, **values: str) -> str:
     return Template((FOLDER / file).read_text(encoding="utf-8")).substitute(values)
 
 

@@ -65,7 +65,7 @@ class EventLoop:
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
-        self.loop.run_until_complete(stopped(asyncio.all_tasks(self.loop)))
+        self.loop.run_until_complete(cancel_tasks(asyncio.all_tasks(self.loop)))
         self.loop.close()
 
     def call(self, work: Coroutine[Any, Any, Result], timeout_s: float = CALL_S) -> Result:
@@ -87,7 +87,7 @@ class EventLoop:
         self._thread.join()
 
 
-async def stopped(tasks: Collection[asyncio.Task[Any]]) -> None:
+async def cancel_tasks(tasks: Collection[asyncio.Task[Any]]) -> None:
     """Cancel tasks until all have ended: one cancel is lost where it meets the end of what a task waited for."""
     pending = set(tasks)
     while pending:
@@ -112,7 +112,7 @@ async def _ignore(_: Exception) -> None:
     """Errors that the client mends by itself are told by what comes of the sends."""
 
 
-def connected(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _RECONNECT_S) -> Client:
+def open_connection(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _RECONNECT_S) -> Client:
     """Return a connection. Raises LoadError where no server answers within 30 s."""
     try:
         return loop.call(asyncio.wait_for(connect(endpoint, reconnect_s), CONNECT_S), CONNECT_S + 1)

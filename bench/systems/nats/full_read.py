@@ -14,7 +14,7 @@ from bench.errors import LoadError
 from bench.model import Topic
 from bench.systems.missing_messages import MissingMessages
 from bench.systems.nats.client import Subscriptions
-from bench.systems.nats.connection import EventLoop, connected
+from bench.systems.nats.connection import EventLoop, open_connection
 from bench.systems.nats.streams import GONE_S, names
 from bench.systems.protocols import ReceivedMessage
 
@@ -30,7 +30,7 @@ def read_all(
 ) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. A stream's end is what its leader says; one that is gone has no message."""
     doing = f"Reading {topic.name} back"
-    gone = _gone(endpoint, topic, doing)
+    gone = _gone_partitions(endpoint, topic, doing)
     if len(gone) == topic.partitions:
         return
     subscriptions = Subscriptions(endpoint, topic, DeliverPolicy.ALL, doing, gone)
@@ -73,13 +73,13 @@ def _read(
             raise LoadError(f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {details}.")
 
 
-def _gone(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:
+def _gone_partitions(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:
     """Return the partitions whose stream the servers say for GONE_S that they do not have. Raises LoadError."""
     with EventLoop() as loop:
-        connection = connected(loop, endpoint, doing)
+        connection = open_connection(loop, endpoint, doing)
         try:
             deadline = time.monotonic() + GONE_S
-            while missing := loop.call(_missing(connection.jetstream(), topic)):
+            while missing := loop.call(_missing_partitions(connection.jetstream(), topic)):
                 if time.monotonic() > deadline:
                     return missing
                 time.sleep(_LATER_S)
@@ -88,7 +88,7 @@ def _gone(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:
     return frozenset()
 
 
-async def _missing(jetstream: JetStreamContext, topic: Topic) -> frozenset[int]:
+async def _missing_partitions(jetstream: JetStreamContext, topic: Topic) -> frozenset[int]:
     """Return the partitions of which the servers say now that there is no such stream."""
     missing: set[int] = set()
     for partition, name in enumerate(names(topic)):

@@ -17,7 +17,7 @@ from bench.model import Topic
 from bench.systems.membership import group_id
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.nats.client import sequence
-from bench.systems.nats.connection import CALL_S, EventLoop, connected, stopped
+from bench.systems.nats.connection import CALL_S, EventLoop, cancel_tasks, open_connection
 from bench.systems.nats.group_types import ONE_AT_A_TIME
 from bench.systems.nats.streams import names
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
@@ -42,7 +42,7 @@ class GroupMember:
         self._fetches: list[asyncio.Task[None]] = []
         self._loop = EventLoop()
         try:
-            self._connection = connected(self._loop, endpoint, f"Joining the group {group}")
+            self._connection = open_connection(self._loop, endpoint, f"Joining the group {group}")
             self._jetstream = self._connection.jetstream()
             self._loop.call(self._join(names(topic)))
         except (nats.errors.Error, TimeoutError) as error:
@@ -106,7 +106,7 @@ class GroupMember:
     def close(self) -> None:
         """See protocols.Consumer."""
         try:
-            self._loop.call(stopped(self._fetches))
+            self._loop.call(cancel_tasks(self._fetches))
             self._acknowledge()
             left = [self._fetched.get_nowait() for _ in range(self._fetched.qsize())]
             with suppress(nats.errors.Error, TimeoutError):

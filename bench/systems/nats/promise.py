@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.guarantee import Guarantee, counted, stated
+from bench.guarantee import Guarantee, any_nodes, state_promise
 from bench.systems.nats.nodes import SERVER
 
 SYNC_INTERVAL, ALWAYS = "sync_interval", "always"
@@ -26,11 +26,11 @@ def promise(case_settings: Mapping[str, str], replicas_by_default: int | None) -
     place = "on disk" if on_disk else "in page cache"
     if copies == 1:
         only = Guarantee(SERVER, nodes=0, power=on_disk, spare=0)
-        return stated(f"the only copy, {place}", only, "writes stop with that node")
+        return state_promise(f"the only copy, {place}", only, "writes stop with that node")
     majority = copies // 2 + 1
     spare = copies - majority
-    go_on = f"go on with {counted(spare, 'node')} gone" if spare else "stop with any one of its nodes gone"
-    return stated(
+    go_on = f"go on with {any_nodes(spare, 'node')} gone" if spare else "stop with any one of its nodes gone"
+    return state_promise(
         f"a majority of the replicas, {majority} of {copies}, {place}",
         Guarantee(SERVER, nodes=majority - 1, power=on_disk, spare=spare, reads_wait=not spare),
         f"writes {go_on}",

@@ -12,7 +12,7 @@ from bench.systems.nats.connection import RECONNECT
 from bench.systems.nats.group_types import GROUP_TYPES
 from bench.systems.nats.nodes import FOLDER, MOST_NODES, SERVER
 from bench.systems.processing import PROCESSOR
-from bench.systems.properties import listed
+from bench.systems.properties import property_types
 
 JETSTREAM = frozenset({"max_file_store", "max_memory_store", "sync_interval"})
 """Settings that stand in the block `jetstream`."""
@@ -40,7 +40,7 @@ _SHAPES = {
 
 def server_properties() -> Mapping[str, str]:
     """What a server may have settings for: types by name."""
-    return listed(FOLDER / "server-properties.txt")
+    return property_types(FOLDER / "server-properties.txt")
 
 
 def canonical(kind: str, value: Scalar) -> str | None:
@@ -63,7 +63,7 @@ def _bytes(size: re.Match[str]) -> int:
     return int(size[1]) * int((1024 if size[3] else 1000) ** power)
 
 
-def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+def owner_settings(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     """Give who has settings in a case, which, and the names that exist."""
     for role, settings in case.cluster.settings.items():
         yield role, settings, server_properties() if role == SERVER else ()
@@ -75,7 +75,7 @@ def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences."""
-    checks = (_nodes, _values, _copies, _sizes, _missing, _group)
+    checks = (_nodes, _values, _copies, _sizes, _unsupported_features, _group)
     return [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -125,7 +125,7 @@ def _sizes(case: Case) -> Iterator[str]:
         yield f"Messages of {case.load.message_bytes} bytes exceed the servers' max_payload={text(max_payload)}."
 
 
-def _missing(case: Case) -> Iterator[str]:
+def _unsupported_features(case: Case) -> Iterator[str]:
     if case.processor:
         yield f"JetStream has no {PROCESSOR} here: leave it out for nats."
     if draining.drains(case) or any("rebalance" in step for step in case.faults):

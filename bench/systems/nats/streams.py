@@ -98,7 +98,7 @@ def _stream_view(server: str, detail: Mapping[str, Any]) -> StreamView:
     return StreamView(leader, [*first, *current], stale_servers, last, leads=leader == server)
 
 
-def reconciled(views: Sequence[View], name: str) -> StreamView | None:
+def reconcile(views: Sequence[View], name: str) -> StreamView | None:
     """Return what is known of a stream: its leader's word, else that of most others; None where nobody knows it."""
     stream_views = [server_view.streams[name] for server_view in views if name in server_view.streams]
     leading = [stream_view for stream_view in stream_views if stream_view.leads]

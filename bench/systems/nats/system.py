@@ -26,7 +26,7 @@ class Nats:
         """Take where the server's program is."""
         self._servers = servers
 
-    def shared(self, clusters: Sequence[Cluster]) -> None:
+    def shared_cluster(self, clusters: Sequence[Cluster]) -> None:
         """See protocols.System: servers that differ are other clusters."""
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
@@ -136,4 +136,4 @@ class Nats:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return unknown(settings.owned(case))
+        return unknown(settings.owner_settings(case))

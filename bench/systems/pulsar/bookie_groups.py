@@ -16,7 +16,7 @@ from bench.systems.pulsar.nodes import BOOKIE, MOST_NODES, address
 _RACK = "/default-rack"
 
 
-def shared(clusters: Sequence[Cluster]) -> tuple[Cluster, list[str]] | None:
+def shared_cluster(clusters: Sequence[Cluster]) -> tuple[Cluster, list[str]] | None:
     """Return one cluster for clusters that differ in their bookies' settings alone, and the group of each."""
     common = [_without_bookies(cluster) for cluster in clusters]
     bookies = common[0].nodes.get(BOOKIE, 0) * len(clusters)

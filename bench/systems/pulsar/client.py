@@ -22,7 +22,7 @@ from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.connection import attempt, connect, disconnect
 from bench.systems.pulsar.outcomes import CERTAIN_REFUSALS
-from bench.systems.pulsar.records import position, received
+from bench.systems.pulsar.records import convert_message, position
 from bench.systems.pulsar.router import FewestOpen
 
 _OK = int(Outcome.OK)
@@ -47,7 +47,7 @@ class PulsarProducers:
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int, window: int) -> None:
         """Connect to the owner of every partition. Raises LoadError when one can't be reached."""
         self._settings = _with_keys({**_queues(window, topic.partitions, settings), **settings}, topic)
-        doing = f"Connecting a producer to {topic.name} at {parse(endpoint).shown}"
+        doing = f"Connecting a producer to {topic.name} at {parse(endpoint).display_address}"
         self._client = attempt(doing, lambda: connect(endpoint, self._settings))
         create = partial(self._client.create_producer, topics.full_name(topic))
         arguments_of_producers = _arguments(self._settings, count)
@@ -95,7 +95,7 @@ def _with_keys(settings: Settings, topic: Topic) -> Settings:
     return {**settings, "batching_type": "KeyBased"}
 
 
-def _keyed(send: Callable[..., Any], keys: int) -> Callable[..., Any]:
+def _keyed_send(send: Callable[..., Any], keys: int) -> Callable[..., Any]:
     """Give each message that is sent its key, in turn; without keys the client's own call."""
     if not keys:
         return send
@@ -128,7 +128,7 @@ class SyncProducer:
 
     def __init__(self, producer: Any, keys: int = 0) -> None:  # noqa: ANN401 - pulsar has no types
         """Send through this producer of the client, with so many keys in turn."""
-        self._send = _keyed(producer.send, keys)
+        self._send = _keyed_send(producer.send, keys)
 
     def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
@@ -158,7 +158,7 @@ class WindowedProducer(OpenSends):
         super().__init__()
         self._router = router
         self._put = self._over.put
-        self._send = _keyed(producer.send_async, keys)
+        self._send = _keyed_send(producer.send_async, keys)
 
     def send(self, payload: bytes, done: Callable[[SendResult], None]) -> None:
         """See protocols.Producer."""
@@ -170,13 +170,13 @@ class WindowedProducer(OpenSends):
         except pulsar.PulsarException as error:
             put((number, type(error), None))
         if self._router is not None:
-            self._open[number] = self._router.tracked(done)
+            self._open[number] = self._router.track_send(done)
 
     def _end(self, number: int, result: Any, message_id: Any) -> None:  # noqa: ANN401 - pulsar has no types
         """Take the client's Result and MessageId; or what it raised at once, and None."""
         done = self._open.pop(number, None)
         if done is not None:
-            done(_done(result, message_id))
+            done(_send_result(result, message_id))
 
 
 def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scalar]:
@@ -190,7 +190,7 @@ def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scala
     return {partition_limit: window, total_limit: window * partitions}
 
 
-def _done(result: Any, message_id: Any) -> SendResult:  # noqa: ANN401 - pulsar has no types
+def _send_result(result: Any, message_id: Any) -> SendResult:  # noqa: ANN401 - pulsar has no types
     """Say how a send ended; runs once a message, hence the value (comparing results takes four times as long)."""
     if message_id is None:
         name = result.__name__
@@ -211,7 +211,7 @@ class PulsarConsumer:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str = "") -> None:
         """Subscribe; messages sent from now on are seen. Raises LoadError when a partition can't be reached."""
-        doing = f"Connecting a consumer to {topic.name} at {parse(endpoint).shown}"
+        doing = f"Connecting a consumer to {topic.name} at {parse(endpoint).display_address}"
         subscription_arguments = {
             "subscription_name": group or f"bench-live-{uuid.uuid4().hex[:8]}",
             **arguments.of_side(Side.CONSUMER, settings),
@@ -238,7 +238,7 @@ class PulsarConsumer:
         try:
             while len(batch) < _BATCH:
                 message = receive(wait_ms)
-                received_message = received(message, clock())
+                received_message = convert_message(message, clock())
                 batch.append(received_message)
                 self._last[received_message.partition] = message
                 wait_ms = 0

@@ -29,7 +29,7 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     home = servers.home(cluster.version)
     znodes = metadata.znodes(of_role(nodes, BROKER), of_role(nodes, BOOKIE))
     for node in nodes:
-        configuration = rendered(home, cluster, nodes, node).encode()
+        configuration = render(home, cluster, nodes, node).encode()
         durable_files.write(config_file(node.directory, node.role), configuration)
         durable_files.write(hosts_file(node.directory), _hosts(nodes, node).encode())
     for number, node in enumerate(of_role(nodes, ZOOKEEPER), start=1):
@@ -46,7 +46,7 @@ def _hosts(nodes: Sequence[Node], node: Node) -> str:
     return "".join(f"{line}\n" for line in [*lines, *(f"{host.address} {host.name}" for host in nodes)])
 
 
-def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
+def render(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
     """Return a node's configuration file: every property once, below whoever decided it.
 
     Once, because bookies take the first of several lines and brokers the last. The distribution's file is the

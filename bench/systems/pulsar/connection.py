@@ -10,7 +10,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings
-from bench.systems.endpoint import resolved
+from bench.systems.endpoint import resolve
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.pulsar import arguments
 from bench.systems.pulsar.credentials import client_arguments
@@ -30,7 +30,7 @@ def connect(endpoint: str, settings: Settings) -> Client:
     lock in those threads, for which a sender then waits.
     """
     warnings = pulsar.ConsoleLogger(pulsar.LoggerLevel.Warn)
-    connection = resolved(endpoint)
+    connection = resolve(endpoint)
     properties = {**client_arguments(connection.client), **arguments.of_client(settings)}
     return pulsar.Client(connection.address, **{"logger": warnings, **properties})
 

@@ -70,7 +70,7 @@ class ExternalPulsar:
         self._tenant = endpoints.parse(endpoint).tenant or TENANT
 
     def _rest_client(self, answer_s: float = CONNECT_S) -> RestClient:
-        connection = endpoints.resolved(self._endpoint)
+        connection = endpoints.resolve(self._endpoint)
         return RestClient([Host(connection.admin, connection.admin.rstrip("/"))], answer_s, connection.client)
 
     def wrong_properties(self) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ class ExternalPulsar:
 
     def _reach_brokers(self) -> None:
         """Ask the binary address for a topic, whether it is there or not. Raises ClusterError."""
-        connection = endpoints.resolved(self._endpoint)
+        connection = endpoints.resolve(self._endpoint)
         topic = f"persistent://{self._tenant}/default/bench-check"
         quiet = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
         options = {"operation_timeout_seconds": round(CONNECT_S), "logger": quiet}
@@ -228,7 +228,7 @@ class ExternalPulsarAdmin(ExternalAdmin):
         for number in range(topic.partitions if self._cluster.external_nodes else 0):
             try:
                 owner = self._owner(topic, number, self._quick)
-                stored = self._stored(topic, number)["ledgers"]
+                stored = self._internal_stats(topic, number)["ledgers"]
             except ClusterError:
                 continue
             ledgers = [
@@ -238,7 +238,7 @@ class ExternalPulsarAdmin(ExternalAdmin):
             partitions.append({"partition": number, "owner": self._name(owner), "ledgers": ledgers})
         return partitions
 
-    def _stored(self, topic: Topic, number: int) -> Any:  # noqa: ANN401 - JSON
+    def _internal_stats(self, topic: Topic, number: int) -> Any:  # noqa: ANN401 - JSON
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats?metadata=true"
         return self._quick.ask(f"Reading partition {number} of {topic.name}", "GET", path)
 
@@ -253,7 +253,7 @@ class ExternalPulsarAdmin(ExternalAdmin):
         try:
             for number in range(topic.partitions):
                 self._owner(topic, number, self._quick)
-                self._stored(topic, number)
+                self._internal_stats(topic, number)
         except ClusterError:
             return TopicState(available=False, copies_missing=None, in_sync=None)
         return TopicState(available=True, copies_missing=None, in_sync=None)

@@ -18,7 +18,7 @@ from bench.systems.missing_messages import MissingMessages
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.connection import Client, connect, disconnect
-from bench.systems.pulsar.records import received
+from bench.systems.pulsar.records import convert_message
 
 _QUEUE = 5000
 """How many messages a reader asks for ahead (the client's default is 1,000)."""
@@ -109,12 +109,12 @@ class _Partition:
         After a reconnect the client may read again what it has given; what is stored twice has two positions.
         """
         batch: list[ReceivedMessage] = []
-        if self._reader is None and not self._connected():
+        if self._reader is None and not self._connect():
             return batch
         read_next, clock, last = self._reader.read_next, time.monotonic_ns, self._last
         try:
             while len(batch) < _BATCH:
-                message = received(read_next(0), clock())
+                message = convert_message(read_next(0), clock())
                 place = message[-3:]
                 if place > last:
                     batch.append(message)
@@ -127,7 +127,7 @@ class _Partition:
             self._last, self._trouble = last, ""
         return batch
 
-    def _connected(self) -> bool:
+    def _connect(self) -> bool:
         """Connect; where that fails for now, the next turn tries again, until nothing came for too long."""
         try:
             self._reader = self._client.create_reader(

@@ -18,7 +18,7 @@ from bench.systems.protocols import ReceivedMessage
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.connection import attempt, connect, disconnect
-from bench.systems.pulsar.records import received
+from bench.systems.pulsar.records import convert_message
 
 _CLOSE_S = 2.0
 
@@ -28,7 +28,7 @@ class Member:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, kind: str) -> None:
         """Subscribe with a type of subscription. Raises LoadError: an exclusive one takes one consumer only."""
-        doing = f"Connecting a member of a {kind} subscription to {topic.name} at {parse(endpoint).shown}"
+        doing = f"Connecting a member of a {kind} subscription to {topic.name} at {parse(endpoint).display_address}"
         subscription_arguments = {
             **arguments.of_side(Side.CONSUMER, settings),
             "subscription_name": group_id(topic.name),
@@ -50,7 +50,7 @@ class Member:
             return ()
         except pulsar.PulsarException as error:
             raise LoadError(f"The member can't go on: {type(error).__name__} ({error}).") from error
-        return [received(self._last, time.monotonic_ns())]
+        return [convert_message(self._last, time.monotonic_ns())]
 
     def _acknowledge(self) -> None:
         """Acknowledge the message before; what can't be now, for want of a connection, comes again."""

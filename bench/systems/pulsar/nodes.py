@@ -127,7 +127,7 @@ def _node(  # noqa: PLR0913, PLR0917 - what one node differs in
         jit=cluster.jit,
         archive=servers.archive(cluster.version, role),
         properties={**_PROPERTIES, **kind.properties, **_files(directory)},
-        options=(f"-XX:MaxDirectMemorySize={direct_mib}m", *_opened()),
+        options=(f"-XX:MaxDirectMemorySize={direct_mib}m", *_module_options()),
     )
     return Node(
         name=name,
@@ -149,7 +149,7 @@ def _files(directory: Path) -> dict[str, str]:
     }
 
 
-def _opened() -> list[str]:
+def _module_options() -> list[str]:
     opened = [word for package in _OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
     return [*opened, "--enable-native-access=ALL-UNNAMED"]
 

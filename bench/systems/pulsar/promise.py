@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.guarantee import LATER, Guarantee, counted, stated
+from bench.guarantee import LATER, Guarantee, any_nodes, state_promise
 from bench.systems.pulsar.nodes import BOOKIE
 
 
@@ -24,7 +24,7 @@ def promise(case_settings: Mapping[str, str], bookies: int | None) -> Guarantee 
     forgets = forgetting if ack > 1 and not on_disk else ""
     spare = None if bookies is None else max(0, bookies - ensemble)
     writes = "" if spare is None else f"writes {_go_on(spare)}"
-    return stated(
+    return state_promise(
         f"{_holders(write, ack)} {place if journal else 'in memory only'}",
         Guarantee(
             BOOKIE,
@@ -40,7 +40,7 @@ def promise(case_settings: Mapping[str, str], bookies: int | None) -> Guarantee 
 
 def _go_on(spare: int) -> str:
     if spare:
-        return f"go on with {counted(spare, 'bookie')} gone"
+        return f"go on with {any_nodes(spare, 'bookie')} gone"
     return "stop with any one bookie gone, as no other can take its place"
 
 

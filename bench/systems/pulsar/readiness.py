@@ -22,10 +22,10 @@ def await_ready(nodes: Sequence[Node], alive: Callable[[], None], deadline_s: fl
     """Ask every node in turn until all are ready. Raises ClusterError naming what is missing after `deadline_s`."""
     deadline = time.monotonic() + deadline_s
     with httpx.Client(timeout=_ASK_S, trust_env=False) as http:
-        while missing := next(_missing(nodes, http), None):
+        while missing := next(_readiness_problems(nodes, http), None):
             alive()
             if time.monotonic() > deadline:
-                still = "; ".join(_missing(nodes, http)) or missing
+                still = "; ".join(_readiness_problems(nodes, http)) or missing
                 raise ClusterError(
                     f"Pulsar did not become ready within {deadline_s:g} s: {still}. "
                     f"The nodes' logs in {nodes[0].log.parent} tell more."
@@ -33,7 +33,7 @@ def await_ready(nodes: Sequence[Node], alive: Callable[[], None], deadline_s: fl
             time.sleep(_TURN_S)
 
 
-def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
+def _readiness_problems(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
     """What is not there yet, in the order in which it comes up."""
     zookeepers = of_role(nodes, ZOOKEEPER)
     for node in zookeepers:

@@ -9,7 +9,7 @@ from bench.systems.protocols import ReceivedMessage
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
 
 
-def received(message: Any, now: int) -> ReceivedMessage:  # noqa: ANN401 - pulsar has no types
+def convert_message(message: Any, now: int) -> ReceivedMessage:  # noqa: ANN401 - pulsar has no types
     """Return content and position of a message that was handed over `now`."""
     return _new(ReceivedMessage, (message.data(), now, *position(message.message_id())))
 

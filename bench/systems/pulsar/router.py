@@ -30,13 +30,13 @@ class FewestOpen:
         self._last = min(turn, key=self._open.__getitem__)
         return self._last
 
-    def tracked(self, done: Callable[[SendResult], None]) -> Callable[[SendResult], None]:
+    def track_send(self, done: Callable[[SendResult], None]) -> Callable[[SendResult], None]:
         """Count the last message as open until what is returned is called in place of `done`."""
         partition = self._last
         self._open[partition] += 1
 
-        def ended(outcome: SendResult) -> None:
+        def end_send(outcome: SendResult) -> None:
             self._open[partition] -= 1
             done(outcome)
 
-        return ended
+        return end_send

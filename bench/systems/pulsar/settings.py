@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from bench.model import MEMBER, Case, Scalar, Settings
 from bench.systems import draining, membership, processing
 from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
-from bench.systems.properties import listed, misvalued
+from bench.systems.properties import property_types, wrong_values
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import ROUTER, Side
 from bench.systems.pulsar.group_types import EXCLUSIVE, GROUP_TYPES, KEY_SHARED
@@ -64,10 +64,10 @@ _READ_BACKOFF_MS = 60_000
 
 def server_properties(role: str) -> Mapping[str, str]:
     """What a node's configuration may hold: types by name."""
-    return listed(FOLDER / f"{role}-properties.txt")
+    return property_types(FOLDER / f"{role}-properties.txt")
 
 
-def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+def owner_settings(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     """Give who has settings in a case, which, and the names that exist."""
     for role, settings in case.cluster.settings.items():
         yield role, settings, server_properties(role) if role in ROLES else ()
@@ -86,14 +86,14 @@ def pause_s(case: Case) -> float:
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
-    checks = (_nodes, _topic, _quorums, _size, _sessions, _reserved, _client, _processor, _group)
+    checks = (_nodes, _topic, _quorums, _size, _sessions, _reserved_properties, _client, _processor, _group)
     return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
 
 
 def _values(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
         kinds = server_properties(role) if role in ROLES else {}
-        yield from misvalued(role, settings, {**kinds, **dict.fromkeys(_INTEGERS.get(role, ()), "int")})
+        yield from wrong_values(role, settings, {**kinds, **dict.fromkeys(_INTEGERS.get(role, ()), "int")})
 
 
 def _nodes(case: Case) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _sessions(case: Case) -> Iterator[str]:
             )
 
 
-def _reserved(case: Case) -> Iterator[str]:
+def _reserved_properties(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
         for name in sorted(_SERVERS_OWN.get(role, frozenset()) & set(settings)):
             yield f"{name} can't be set for a {role}: the suite gives each node its own."

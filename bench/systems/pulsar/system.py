@@ -37,9 +37,9 @@ class Pulsar:
         """Take where the servers' jars and archives are."""
         self._servers = servers
 
-    def shared(self, clusters: Sequence[Cluster]) -> tuple[Cluster, list[str]] | None:
+    def shared_cluster(self, clusters: Sequence[Cluster]) -> tuple[Cluster, list[str]] | None:
         """See protocols.System."""
-        return bookie_groups.shared(clusters)
+        return bookie_groups.shared_cluster(clusters)
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
         """See protocols.System."""
@@ -128,4 +128,4 @@ class Pulsar:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return unknown(settings.owned(case))
+        return unknown(settings.owner_settings(case))

@@ -69,7 +69,7 @@ class TopicAdmin:
     def load(self, topic: Topic, number: int, rest_client: RestClient | None = None) -> str:
         """Return the partition's owner once it has one, which has an open ledger; ask through a given `rest_client`."""
         owner = self.owner(topic, number, rest_client)
-        self._stored(topic, number, "", rest_client)
+        self._internal_stats(topic, number, "", rest_client)
         return owner
 
     def owner(self, topic: Topic, number: int, rest_client: RestClient | None = None) -> str:
@@ -80,7 +80,9 @@ class TopicAdmin:
         )
         return self._node_name(re.sub("^https?://", "", str(answer.get("httpUrl") or answer["httpUrlTls"])))
 
-    def _stored(self, topic: Topic, number: int, query: str, rest_client: RestClient | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _internal_stats(
+        self, topic: Topic, number: int, query: str, rest_client: RestClient | None = None
+    ) -> Any:  # noqa: ANN401 - JSON
         doing = f"Loading partition {number} of {topic.name}"
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{query}"
         return self._until_there(doing, path, rest_client)
@@ -112,9 +114,9 @@ class TopicAdmin:
 
     def placement(self, topic: Topic) -> list[Placement]:
         """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""
-        return [self._placed(topic, number) for number in range(topic.partitions)]
+        return [self._partition_placement(topic, number) for number in range(topic.partitions)]
 
-    def _placed(self, topic: Topic, number: int) -> Placement:
+    def _partition_placement(self, topic: Topic, number: int) -> Placement:
         owner = self.owner(topic, number)
         ledger, quorums, ensemble = self.last_ledger(topic, number)
         return {
@@ -134,7 +136,7 @@ class TopicAdmin:
 
     def last_ledger(self, topic: Topic, number: int) -> tuple[int, Quorums, list[str]]:
         """Return the ledger that a partition is written to, and the nodes of its current ensemble."""
-        ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
+        ledger = self._internal_stats(topic, number, "?metadata=true")["ledgers"][-1]
         quorums, bookies = ledger_metadata(ledger["metadata"])
         return int(ledger["ledgerId"]), quorums, [self._node_name(bookie) for bookie in bookies]
 

@@ -68,7 +68,7 @@ class ZooKeeperTopics:
 
     def _ask(self, verb: str, path: str) -> Any:  # noqa: ANN401 - kazoo has no types
         try:
-            return getattr(self._connected(), f"{verb}_async")(path).get(timeout=_ANSWER_S)
+            return getattr(self._connected_client(), f"{verb}_async")(path).get(timeout=_ANSWER_S)
         except NoNodeError:
             raise
         except (KazooException, KazooTimeoutError, OSError) as error:
@@ -76,7 +76,7 @@ class ZooKeeperTopics:
                 f"Reading {path}: no ZooKeeper server answered ({type(error).__name__})."
             ) from error
 
-    def _connected(self) -> KazooClient:
+    def _connected_client(self) -> KazooClient:
         with self._connecting:  # more than one thread asks
             if self._client is None:
                 client = KazooClient(self._hosts, timeout=_ANSWER_S, read_only=True)

@@ -30,7 +30,7 @@ if "bench.load.worker" in sys.orig_argv:
     _SPINS_NS = 20_000
     """A sleep ends so much late at most where timers have no slack, by and large."""
     _libc = ctypes.CDLL(None)
-    _plain_done = sender.Slot._done
+    _plain_done = sender.Slot._take_result
     _plain_open = producing.OpenLoads.open
     _parts: dict[int, int] = {}
     """By sender: of its time, each send takes longer by one part in so many."""
@@ -66,5 +66,5 @@ if "bench.load.worker" in sys.orig_argv:
             (produce.folder.parent / "slowed").touch()
         return opened
 
-    sender.Slot._done = _slowed_done  # type: ignore[method-assign]
+    sender.Slot._take_result = _slowed_done  # type: ignore[method-assign]
     producing.OpenLoads.open = _open  # type: ignore[method-assign]
