@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -40,7 +41,7 @@ _OF_TRIALS: Mapping[str, Figure] = {
 _OF_FAULTS: Mapping[str, Figure] = {
     "others_gap_ns": Figure("no ack on partitions of other nodes", numbers.duration),
     "first_acked_ns": Figure("until all partitions had an ack", numbers.duration),
-    "share_ns": Figure("until the node took its part", numbers.duration),
+    "share_ns": Figure("time until the added node took its part", numbers.duration),
     "live_gap_ns": Figure("longest time a partition was not read", numbers.duration),
     "first_message_ns": Figure("until the member had a message", numbers.duration),
     "p99_before_ns": Figure("send p99 before", numbers.duration),
@@ -137,9 +138,9 @@ def _of(expectation: Mapping[str, Any]) -> list[ExpectationFigure]:
 
 
 def heads(figures: Sequence[ExpectationFigure]) -> list[str]:
-    """Return the head of each figure: with its step where figures are of several."""
-    several = len({figure.step for figure in figures if figure.step}) > 1
+    """Return the head of each figure: with its step where another figure has the same words."""
+    counts = Counter(figure.figure.words for figure in figures)
     return [
-        f"{figure.figure.words}, {figure.step}" if several and figure.step else figure.figure.words
+        f"{figure.figure.words}, {figure.step}" if counts[figure.figure.words] > 1 else figure.figure.words
         for figure in figures
     ]
