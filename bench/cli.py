@@ -314,7 +314,7 @@ def compare(
     status covers all cases together: equal runs end with 1 in at most 5 % of comparisons, however many cases they
     have. Cases that only one run has decide nothing.
     """
-    rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
+    rule = run_comparison.ComparisonRule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
         with stored_runs.open_run(first, out) as first_run, stored_runs.open_run(second, out) as second_run:
             comparison = run_comparison.compare(first_run.path, second_run.path, rule)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.analysis.cases import case_rows
 from bench.analysis.clusters import clusters
-from bench.analysis.folder import RunFolder
+from bench.analysis.folder import RunRecords
 from bench.analysis.statistics.system_comparison import sides
 from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.statistics.slice_series import slice_series
@@ -15,12 +15,12 @@ from bench.statistics.slice_series import slice_series
 Row = dict[str, Any]
 
 
-def cases(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> list[Row]:
+def cases(folder: RunRecords, trials: Sequence[Mapping[str, Any]]) -> list[Row]:
     """Return the rows of the table `cases`, in the scenario's order."""
     return sorted(case_rows(folder.trials, trials, folder.settings), key=_place(folder))
 
 
-def both_systems(folder: RunFolder, measured_rows: MeasuredRows) -> Row | None:
+def both_systems(folder: RunRecords, measured_rows: MeasuredRows) -> Row | None:
     """Return what results/summary.json says of both systems side by side; None where that is no comparison.
 
     Where something broke it is none, nor by links that were made narrow, of which each uses its own.
@@ -35,7 +35,7 @@ def both_systems(folder: RunFolder, measured_rows: MeasuredRows) -> Row | None:
     return sides(trials, folder.plan.swept, promises, copies, clusters(folder.trials), slices)
 
 
-def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:
+def _place(folder: RunRecords) -> Callable[[Mapping[str, Any]], int]:
     """Return what tells a row's place by its case, in the scenario's order."""
     places = {case: place for place, case in enumerate(folder.plan.cases)}
     return lambda row: places.get(row["case"], len(places))

@@ -45,7 +45,7 @@ class ManifestRecord(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RunFolder:
+class RunRecords:
     """A run's small files, read and checked. Trials are in the order run."""
 
     path: Path
@@ -107,7 +107,7 @@ def parquet_files(trial_folder: Path, stage: str) -> list[Path]:
     return sorted(path for path in files if not path.name.startswith("."))
 
 
-def read_folder(run: Path) -> RunFolder:
+def read_folder(run: Path) -> RunRecords:
     """Read and check a run's JSON files.
 
     Raises:
@@ -117,7 +117,7 @@ def read_folder(run: Path) -> RunFolder:
         (path for path in (run / "trials").glob("*") if path.is_dir() and _NUMBERED.match(path.name)),
         key=lambda path: int(path.name),
     )
-    return RunFolder(
+    return RunRecords(
         path=run,
         manifest=_read(run / "manifest.json", ManifestRecord),
         plan=_read(run / "plan.json", PlanRecord),

@@ -35,7 +35,7 @@ from bench.analysis.faults.joined_members import first_messages
 from bench.analysis.faults.node_joining import share_times
 from bench.analysis.faults.partition_history import partition_history_rows
 from bench.analysis.faults.phase_latency import with_phase_times
-from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.folder import RunRecords, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.log_validation import check_sends
 from bench.analysis.resources import telemetry
@@ -57,7 +57,7 @@ from bench.analysis.speed.holds import (
 from bench.analysis.speed.latency import MEASURES, distributions
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.slices import slice_rows, slice_times
-from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_slice, tally
+from bench.analysis.speed.throughput import SendTally, errors, live_tally, sends_by_slice, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent_counts import UnsentCounts, unsent_counts
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
@@ -70,7 +70,7 @@ from bench.errors import AnalysisError
 from bench.model import EMULATED_FSYNC
 from bench.records.trial import HoldKey, TrialRecord
 
-_Record = TypeVar("_Record", Tally, NodeFigure)
+_Record = TypeVar("_Record", SendTally, NodeFigure)
 _ROWS_PER_TASK = 400_000
 """Small enough that a task's share of the heap holds its rows, so that little is spilled."""
 
@@ -130,7 +130,7 @@ def _readable_errors(run: Path) -> Iterator[None]:
         ) from error
 
 
-def _measure(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
+def _measure(spark: SparkSession, folder: RunRecords, log: EventLog) -> _Measurements:
     """Run all Spark jobs. Every job looks at all trials at once."""
     try:
         return _jobs(spark, folder, log)
@@ -143,7 +143,7 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", max(2 * cores, rows // _ROWS_PER_TASK))
 
 
-def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurements:
+def _jobs(spark: SparkSession, folder: RunRecords, log: EventLog) -> _Measurements:
     records_by_trial = check_sends(log.sends, folder.trials)
     first_ns = {trial: record.first_ns for trial, record in records_by_trial.items()}
     any_sliced = any(trial.has_slices for trial in folder.trials)
@@ -214,7 +214,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measurement
     )
 
 
-def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, dict[int, UnsentCounts]]:
+def _unsent(
+    folder: RunRecords, tallies: Mapping[int, Sequence[SendTally]]
+) -> dict[int, dict[int, UnsentCounts]]:
     """Count the sends that were due and never made, by trial and slice, where a schedule says what was due."""
     counts = {
         trial.trial: unsent_counts(trial, sends_by_slice(tallies[trial.trial]))
@@ -247,7 +249,7 @@ def _any(counted: TrialCounts, kinds: Sequence[str]) -> bool:
     return any(account.get(kind) for account in counted.accounts.values() for kind in kinds)
 
 
-def _write(results: Path, folder: RunFolder, measured: _Measurements, began: float) -> None:
+def _write(results: Path, folder: RunRecords, measured: _Measurements, began: float) -> None:
     settings = folder.settings
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for trial, row in zip(folder.trials, trials, strict=True):
@@ -280,7 +282,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measurements, began: flo
 
 
 def _write_capacities(
-    results: Path, folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measurements
+    results: Path, folder: RunRecords, trials: Sequence[Mapping[str, Any]], measured: _Measurements
 ) -> None:
     """Write the tables of searches for capacities."""
     valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
@@ -308,7 +310,7 @@ def _curves(trials: Iterable[TrialRecord], counted: TrialCounts) -> Iterator[dic
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 
-def _summary(folder: RunFolder, measured_rows: MeasuredRows, elapsed_s: float) -> dict[str, object]:
+def _summary(folder: RunRecords, measured_rows: MeasuredRows, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
     broken, trials = folder.is_fault_run, measured_rows.trials
     return {
@@ -321,7 +323,7 @@ def _summary(folder: RunFolder, measured_rows: MeasuredRows, elapsed_s: float) -
     }
 
 
-def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:
+def _figure(folder: RunRecords, *, closed: bool, broken: bool) -> str:
     """Name the figure that answers what the run asked."""
     if broken:
         return "timeline"

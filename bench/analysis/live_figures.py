@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from bench.analysis.folder import parquet_files, read_trial
-from bench.analysis.log import RECEIVES, SENDS, Column
+from bench.analysis.log import RECEIVES, SENDS, LogColumn
 from bench.analysis.log_validation import LogCheck, ProducerSums, soundness
 from bench.analysis.speed.holds import capacities, held_slice, level_of
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE
-from bench.analysis.speed.throughput import Tally, sends_by_slice
+from bench.analysis.speed.throughput import SendTally, sends_by_slice
 from bench.analysis.speed.unsent_counts import unsent_counts
 from bench.analysis.trials import Row, TrialCounts, trial_row
 from bench.capacity.hold import Hold
@@ -114,14 +114,14 @@ def _holds(trial: TrialRecord, folder: Path) -> dict[HoldKey, Hold]:
     }
 
 
-def _read(folder: Path, stage: str, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - pyarrow has no types
+def _read(folder: Path, stage: str, columns: Mapping[str, LogColumn]) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Read one stage of a trial as a table; columns that its format does not have are 0."""
     schema = pa.schema([(name, column.arrow) for name, column in columns.items()])
     parts = [_read_part(path, schema, columns) for path in parquet_files(folder, stage)]
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
-def _read_part(path: Path, schema: Any, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as above
+def _read_part(path: Path, schema: Any, columns: Mapping[str, LogColumn]) -> Any:  # noqa: ANN401 - as above
     try:
         table = pq.read_table(path)
         for name, column in columns.items():
@@ -182,7 +182,7 @@ def _check_sends(trial: TrialRecord, sends: Any) -> LogCheck | None:  # noqa: AN
     return soundness(producers, trial.slice_count) if producers else None
 
 
-def _tallies(trial: TrialRecord, sends: Any) -> list[Tally]:  # noqa: ANN401 - as above
+def _tallies(trial: TrialRecord, sends: Any) -> list[SendTally]:  # noqa: ANN401 - as above
     """Count the sends by slice and by how they ended. The second and the error are left out: no figure needs them."""
     inside = _spans(trial).inside(_longs(sends, "slice"), _longs(sends, "done_ns"))
     inside &= _flags(pc.is_valid(sends["done_ns"]))
@@ -196,7 +196,7 @@ def _tallies(trial: TrialRecord, sends: Any) -> list[Tally]:  # noqa: ANN401 - a
     )
     groups = rows.group_by(["slice", "outcome", "inside"]).aggregate([("bytes", "count"), ("bytes", "sum")])
     return [
-        Tally(
+        SendTally(
             trial.trial,
             row["slice"],
             0,

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import RunFolder
+from bench.analysis.folder import RunRecords
 from bench.errors import EventLogError
 
 
-class Column(NamedTuple):
+class LogColumn(NamedTuple):
     """A column of the event log: its Arrow type, its name in Spark's SQL, and whether it may be null.
 
     `since` is the format that has it first: in files of an older one it is missing, and 0 in every row.
@@ -31,11 +31,11 @@ class Column(NamedTuple):
     since: int = 1
 
 
-_INT = Column(pa.int32(), "int")
-_LONG = Column(pa.int64(), "long")
-_TEXT = Column(pa.string(), "string")
-_REAL = Column(pa.float64(), "double")
-_FLAG = Column(pa.bool_(), "boolean")
+_INT = LogColumn(pa.int32(), "int")
+_LONG = LogColumn(pa.int64(), "long")
+_TEXT = LogColumn(pa.string(), "string")
+_REAL = LogColumn(pa.float64(), "double")
+_FLAG = LogColumn(pa.bool_(), "boolean")
 _SLICE = _INT._replace(since=2)
 _POSITION = {
     "ledger": _LONG._replace(nullable=True),
@@ -43,7 +43,7 @@ _POSITION = {
     "batch_index": _INT._replace(nullable=True),
 }
 
-SENDS: Mapping[str, Column] = {
+SENDS: Mapping[str, LogColumn] = {
     "producer": _INT,
     "sequence": _LONG,
     "partition": _INT,
@@ -56,7 +56,7 @@ SENDS: Mapping[str, Column] = {
     **_POSITION,
     "slice": _SLICE,
 }
-RECEIVES: Mapping[str, Column] = {
+RECEIVES: Mapping[str, LogColumn] = {
     "consumer": _INT,
     "stage": _TEXT,
     "partition": _INT,
@@ -66,7 +66,7 @@ RECEIVES: Mapping[str, Column] = {
     "received_ns": _LONG,
     **_POSITION,
 }
-SAMPLES: Mapping[str, Column] = {
+SAMPLES: Mapping[str, LogColumn] = {
     "at_ns": _LONG,
     "node": _TEXT,
     "role": _TEXT,
@@ -91,8 +91,8 @@ ByStep: TypeAlias = Mapping[tuple[int, int], Sequence[Path]]
 class _Table(NamedTuple):
     """A table of the event log: columns in its files, columns that Spark computes, and what its files are found by."""
 
-    columns: Mapping[str, Column]
-    computed: Mapping[str, tuple[Column, str]] = MappingProxyType({})
+    columns: Mapping[str, LogColumn]
+    computed: Mapping[str, tuple[LogColumn, str]] = MappingProxyType({})
     keys: Sequence[str] = ("trial",)
 
 
@@ -139,7 +139,7 @@ class LogFiles:
             )
 
 
-def check_log(folder: RunFolder) -> LogFiles:
+def check_log(folder: RunRecords) -> LogFiles:
     """Find a run's Parquet files and check their columns, from the footers alone.
 
     Raises:
@@ -181,7 +181,9 @@ def _frame(spark: SparkSession, parts: ByTrial | ByStep, table: _Table, tree: Pa
     return spark.read.schema(f"{schema}, {by}").parquet(tree.as_uri()).select(*keys, *stored, *added)
 
 
-def _checked_rows(parts: ByTrial | ByStep, columns: Mapping[str, Column], formats: Mapping[int, int]) -> int:
+def _checked_rows(
+    parts: ByTrial | ByStep, columns: Mapping[str, LogColumn], formats: Mapping[int, int]
+) -> int:
     return sum(
         _check_file(path, columns, formats[key[0] if isinstance(key, tuple) else key])
         for key, paths in parts.items()
@@ -189,7 +191,7 @@ def _checked_rows(parts: ByTrial | ByStep, columns: Mapping[str, Column], format
     )
 
 
-def _check_file(path: Path, columns: Mapping[str, Column], log_format: int) -> int:
+def _check_file(path: Path, columns: Mapping[str, LogColumn], log_format: int) -> int:
     """Check one file of a log of this format by its footer alone; returns its number of rows."""
     try:
         with pq.ParquetFile(path) as file:
@@ -205,7 +207,7 @@ def _check_file(path: Path, columns: Mapping[str, Column], log_format: int) -> i
     return int(footer.num_rows)
 
 
-def _check_type(path: Path, schema: Any, name: str, column: Column) -> None:  # noqa: ANN401 - pyarrow has no types
+def _check_type(path: Path, schema: Any, name: str, column: LogColumn) -> None:  # noqa: ANN401 - pyarrow has no types
     if name not in schema.names:
         raise EventLogError(
             f"reading {path}: column {name} is missing, expected {column.arrow}; "

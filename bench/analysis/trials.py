@@ -11,7 +11,7 @@ from bench.analysis.resources.bottleneck import TrialSetup, bottleneck
 from bench.analysis.resources.telemetry import NodeFigure
 from bench.analysis.resources.usage import NodeShares, usage
 from bench.analysis.speed.latency import MEASURES, Distribution
-from bench.analysis.speed.throughput import Tally, throughput
+from bench.analysis.speed.throughput import SendTally, throughput
 from bench.capacity.capacity import Capacity
 from bench.columns import CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, SEGMENTS
 from bench.model import BUSY, NANOS
@@ -29,7 +29,7 @@ class TrialCounts:
 
     logged: Collection[int]
     recorded: Mapping[int, LogCheck]
-    tallies: Mapping[int, Sequence[Tally]]
+    tallies: Mapping[int, Sequence[SendTally]]
     unsent: Mapping[int, int]
     distributions: Mapping[tuple[int, str], Distribution]
     accounts: Mapping[int, Mapping[str, int | None]]

@@ -69,7 +69,7 @@ def why_not() -> str | None:
     return f"the kernel does not ask: {last_line}" if tried.returncode else None
 
 
-class Question(NamedTuple):
+class SyscallNotification(NamedTuple):
     """What the kernel asks: who makes which call, and what an msync is of."""
 
     id: int
@@ -200,7 +200,7 @@ class FsyncGate:
             self.holding += due_ns > came_ns
             heapq.heappush(waiting, (due_ns, came_ns, new_question.id))
 
-    def _writes(self, question: Question) -> bool:
+    def _writes(self, question: SyscallNotification) -> bool:
         """Whether a call has anything to write, as far as can be told."""
         if question.call not in _MSYNC:
             return True
@@ -208,7 +208,7 @@ class FsyncGate:
             question.pid, question.address, question.length
         )
 
-    def _question(self) -> Question | None:
+    def _question(self) -> SyscallNotification | None:
         """Return the next question, of which there must be one; None when whoever asked is gone.
 
         Without one the kernel waits for it, and before Linux 6.11 also where nobody is left who could ask.
@@ -219,7 +219,7 @@ class FsyncGate:
         except OSError:
             return None
         number, pid, _, call, _, _, *arguments = _QUESTION.unpack(buffer)
-        return Question(number, pid, call, *arguments[:3])
+        return SyscallNotification(number, pid, call, *arguments[:3])
 
     def _answer(self, question: int) -> bool:
         """Let a call be carried out; False when whoever asked was killed while it waited."""

@@ -62,7 +62,7 @@ class Packet(NamedTuple):
 
 
 @dataclass(slots=True)
-class Link:
+class LinkDirection:
     """One direction: packets on their way, each due no earlier than the one before it."""
 
     delay_ns: int
@@ -220,7 +220,7 @@ def main() -> None:
     """Serve until SIGTERM; what still waits goes at once then."""
     delay_ns, jitter_ns, bytes_per_s = (int(value) for value in sys.argv[1:4])
     queues = Queues()
-    links = [Link(delay_ns, jitter_ns, bytes_per_s) for _ in _DIRECTIONS]
+    links = [LinkDirection(delay_ns, jitter_ns, bytes_per_s) for _ in _DIRECTIONS]
     ended: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: ended.append(number))
     _say("ready")

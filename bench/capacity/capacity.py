@@ -19,7 +19,7 @@ from bench.statistics.interval import FEWEST_STARTS, level_interval
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchStep:
     """One rate of a search, in messages a second, how many seconds it was held, and the judgement on it.
 
     `confirms`: a long hold, on which the result rests.
@@ -35,11 +35,12 @@ class Step:
         return self.judgement.verdict
 
 
-def steps_of(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> list[Step]:
+def steps_of(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> list[SearchStep]:
     """Judge the holds of a search, each with whether it confirms; what was held again counts as one hold."""
     last = {(hold.rate, confirms): hold for hold, confirms in merge_repeats(holds)}
     return [
-        Step(hold.rate, hold.seconds, judge(hold, level), confirms) for (_, confirms), hold in last.items()
+        SearchStep(hold.rate, hold.seconds, judge(hold, level), confirms)
+        for (_, confirms), hold in last.items()
     ]
 
 
@@ -59,7 +60,7 @@ class Capacity:
     It follows from the steps in their order. Rates are in messages a second.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
 
     @property
     def passed_rate(self) -> float | None:
@@ -166,7 +167,7 @@ def combine_starts(results: Sequence[Capacity]) -> CombinedCapacity:
     )
 
 
-def pass_shares(steps: Iterable[Step]) -> tuple[PassShare, ...]:
+def pass_shares(steps: Iterable[SearchStep]) -> tuple[PassShare, ...]:
     """Return by rate the share of holds that passed, of those that were decided, weighted by their seconds.
 
     Where a higher rate passed more often than a lower one they are averaged: isotonic regression (R. E. Barlow et al.,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from bench.capacity.capacity import Capacity, Step
+from bench.capacity.capacity import Capacity, SearchStep
 from bench.capacity.hold import Hold
 from bench.capacity.judgement import HoldVerdict, Judgement, judge, probably_passes
 from bench.capacity.service_level import ServiceLevel
@@ -77,7 +77,7 @@ class Search:
         self._first = plan.first_share * closed_loop_rate
         self._lowest = plan.lowest_share * closed_loop_rate
         self._highest = plan.highest_share * closed_loop_rate
-        self._steps: list[Step] = []
+        self._steps: list[SearchStep] = []
         self._judgement: Judgement | None = None
         self._walk = self._rates()
         self.request: HoldRequest | None = next(self._walk)
@@ -161,7 +161,7 @@ class Search:
                 break
             hold = hold.merge((yield request))
             judgement = self._judgement = judge(hold, self._level)
-        self._steps.append(Step(rate, hold.seconds, judgement, confirms))
+        self._steps.append(SearchStep(rate, hold.seconds, judgement, confirms))
         if judgement.verdict is HoldVerdict.UNDECIDED and not confirms and probably_passes(hold, self._level):
             return HoldVerdict.PASSED
         return judgement.verdict

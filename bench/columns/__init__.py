@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.columns.capacity import CAPACITIES, COSTS, HOLDS, PREDICTIONS
 from bench.columns.cases import CASES, ENDS, RATIOS
-from bench.columns.column import Column, Kind, Table
+from bench.columns.column import Kind, ResultColumn, ResultTable
 from bench.columns.messages import CONSUMERS, ERRORS, MESSAGES
 from bench.columns.series import PERCENTILES, SLICES, TELEMETRY, TIMELINE, USE
 from bench.columns.steps import (
@@ -77,7 +77,7 @@ __all__ = [
     "TIMES",
     "TRANSFER_METRICS",
     "USAGE",
-    "Column",
     "Kind",
-    "Table",
+    "ResultColumn",
+    "ResultTable",
 ]

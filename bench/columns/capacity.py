@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench.columns.column import Kind, Table, columns
+from bench.columns.column import Kind, ResultTable, columns
 
-HOLDS = Table(
+HOLDS = ResultTable(
     "holds",
     "a row a held rate",
     (
@@ -85,7 +85,7 @@ HOLDS = Table(
     added_later=True,
 )
 
-CAPACITIES = Table(
+CAPACITIES = ResultTable(
     "capacities",
     "a row a case that searched",
     (
@@ -123,7 +123,7 @@ CAPACITIES = Table(
     added_later=True,
 )
 
-PREDICTIONS = Table(
+PREDICTIONS = ResultTable(
     "predictions",
     "a row a capacity that the other configurations predict",
     (
@@ -155,7 +155,7 @@ PREDICTIONS = Table(
     added_later=True,
 )
 
-COSTS = Table(
+COSTS = ResultTable(
     "costs",
     "what a message, a byte and a batch take",
     (

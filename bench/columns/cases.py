@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.columns.column import Column, Kind, Table, columns
+from bench.columns.column import Kind, ResultColumn, ResultTable, columns
 from bench.columns.trials import COUNTERS, RATES, TIMES, TRIALS, USAGE
 
 ENDS = ("low", "high", "ci_low", "ci_high")
@@ -31,20 +31,20 @@ _HEADINGS = {
 _DECLARED = {column.name: column for column in TRIALS.columns}
 
 
-def _figure(name: str) -> tuple[Column, ...]:
+def _figure(name: str) -> tuple[ResultColumn, ...]:
     """Declare a rate or time of `trials` with its ends."""
     figure = _DECLARED[name]
     groups = {name: "", f"{name}_low": "low", f"{name}_high": "low"}
     groups |= {f"{name}_ci_low": "ci_low", f"{name}_ci_high": "ci_low"}
     return tuple(
-        Column(
+        ResultColumn(
             column, figure.kind, _MEANINGS[group], figure.unit, _HEADINGS[group], column in _REQUIRED_FIGURES
         )
         for column, group in groups.items()
     )
 
 
-CASES = Table(
+CASES = ResultTable(
     "cases",
     "a row a case, in the scenario's order",
     (
@@ -93,7 +93,7 @@ CASES = Table(
     more_after="case",
 )
 
-RATIOS = Table(
+RATIOS = ResultTable(
     "ratios",
     "each case over its system's baseline",
     (

@@ -18,7 +18,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """One column. `meaning` is Markdown, with links as from docs/.
 
     `unit` is empty for texts and counts, "1" for shares and ratios. `heading` is what the documentation calls the
@@ -34,7 +34,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """One table: `title` says what a row is; `introduction` and `notes` are Markdown above and below its columns.
 
     `more_after` is the column after which those stand that depend on the run. Where it was `added_later` results of
@@ -43,7 +43,7 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[ResultColumn, ...]
     introduction: str = ""
     notes: str = ""
     more_after: str = ""
@@ -57,13 +57,13 @@ class Table:
 
 def columns(  # noqa: PLR0913 - what a column has
     names: str, kind: Kind, meaning: str, *, unit: str = "", required: bool = False, heading: str = ""
-) -> tuple[Column, ...]:
+) -> tuple[ResultColumn, ...]:
     """Declare the columns of these names, between blanks, which share everything else."""
     listed = names.split()
     heading = heading or ", ".join(listed)
-    return tuple(Column(name, kind, meaning, unit, heading, required) for name in listed)
+    return tuple(ResultColumn(name, kind, meaning, unit, heading, required) for name in listed)
 
 
-def names(declared: Iterable[Column]) -> tuple[str, ...]:
+def names(declared: Iterable[ResultColumn]) -> tuple[str, ...]:
     """Return the columns' names."""
     return tuple(column.name for column in declared)

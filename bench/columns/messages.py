@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.columns.column import Kind, Table, columns
+from bench.columns.column import Kind, ResultTable, columns
 from bench.columns.trials import CONSUMER_COUNTERS
 
-ERRORS = Table(
+ERRORS = ResultTable(
     "errors",
     "what sends ended with, the most frequent of a trial first",
     (
@@ -27,7 +27,7 @@ _PREVIOUS_COLUMNS = "previous_sequence, previous_ledger, previous_entry, previou
 _FIRST = "`duplicate`: where the first copy lies; else null."
 _FIRST_COLUMNS = "first_partition, first_ledger, first_entry, first_batch_index"
 
-MESSAGES = Table(
+MESSAGES = ResultTable(
     "messages",
     "the offending ones",
     (
@@ -58,7 +58,7 @@ MESSAGES = Table(
     notes="At most 10,000 rows a trial and kind are listed; the counters in `trials` are always whole.",
 )
 
-CONSUMERS = Table(
+CONSUMERS = ResultTable(
     "consumers",
     "what live consumers saw",
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from bench.columns import TABLES, Column, Kind, Table
+from bench.columns import TABLES, Kind, ResultColumn, ResultTable
 
 _HEAD = """\
 # The tables of results
@@ -24,12 +24,12 @@ def page() -> str:
     return "\n".join([_HEAD, listed, *map(_section, TABLES.values())])
 
 
-def _anchor(table: Table) -> str:
+def _anchor(table: ResultTable) -> str:
     heading = f"{table.name}: {table.title}".lower()
     return "".join(letter for letter in heading if letter.isalnum() or letter in " -_").replace(" ", "-")
 
 
-def _section(table: Table) -> str:
+def _section(table: ResultTable) -> str:
     introduction = f"{table.introduction}\n\n" if table.introduction else ""
     notes = f"\n{table.notes}\n" if table.notes else ""
     rows = "\n".join(_rows(table))
@@ -45,18 +45,18 @@ def _section(table: Table) -> str:
     )
 
 
-def _rows(table: Table) -> Iterator[str]:
+def _rows(table: ResultTable) -> Iterator[str]:
     for heading in dict.fromkeys(column.heading for column in table.columns):
         same = [column for column in table.columns if column.heading == heading]
         yield f"| {heading} | {_kinds(same)} | {_units(same)} | {same[0].meaning} |"
 
 
-def _kinds(same: list[Column]) -> str:
+def _kinds(same: list[ResultColumn]) -> str:
     words = {Kind.TEXT: "text", Kind.REAL: "double"}
     return ", ".join(dict.fromkeys(words.get(column.kind, column.kind.value) for column in same))
 
 
-def _units(same: list[Column]) -> str:
+def _units(same: list[ResultColumn]) -> str:
     return ", ".join(dict.fromkeys(column.unit for column in same if column.unit))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench.columns.column import Kind, Table, columns
+from bench.columns.column import Kind, ResultTable, columns
 
-TIMELINE = Table(
+TIMELINE = ResultTable(
     "timeline",
     "a row a trial and second",
     (
@@ -28,7 +28,7 @@ TIMELINE = Table(
     "trial's last is there, also those in which nothing happened.",
 )
 
-SLICES = Table(
+SLICES = ResultTable(
     "slices",
     "a row a slice of a sliced trial",
     (
@@ -76,7 +76,7 @@ SLICES = Table(
     added_later=True,
 )
 
-TELEMETRY = Table(
+TELEMETRY = ResultTable(
     "telemetry",
     "what servers, client and machine did",
     (
@@ -93,7 +93,7 @@ TELEMETRY = Table(
     ),
 )
 
-USE = Table(
+USE = ResultTable(
     "use",
     "what the servers of a role used",
     (
@@ -112,7 +112,7 @@ USE = Table(
     introduction="A row a trial, role and metric, over its window or slices.",
 )
 
-PERCENTILES = Table(
+PERCENTILES = ResultTable(
     "percentiles",
     "the latency curves",
     (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bench.columns.column import Column, Kind, Table, columns, names
+from bench.columns.column import Kind, ResultColumn, ResultTable, columns, names
 
 SLOWED = ("send", "e2e")
 PHASES = ("before", "away", "recovery")
 """Of a fault, for how long sends took in them: before it, while the node was away, while it caught up."""
 
 
-def _slowdowns(times: str, slowdown: str, *, required: bool) -> tuple[Column, ...]:
+def _slowdowns(times: str, slowdown: str, *, required: bool) -> tuple[ResultColumn, ...]:
     """Declare what something beside the load does to sends and to live consumers."""
     p99s = [f"{name}_p99_{phase}_ns" for name in SLOWED for phase in ("before", "during")]
     slowdowns = [f"{name}_slowdown" for name in SLOWED]
@@ -28,7 +28,7 @@ _DIP_COLUMNS = "dip_depth, dip_messages, back_ns"
 _LIVE_DIPS = "The same of what live consumers received."
 _LIVE_DIP_COLUMNS = "live_rate_before, live_dip_depth, live_dip_messages, live_back_ns"
 
-FAULTS = Table(
+FAULTS = ResultTable(
     "faults",
     "a row a fault and trial",
     (
@@ -148,7 +148,7 @@ FAULT_METRICS = (
 )
 """Columns of `faults` that an expectation about one `fault` may speak of."""
 
-SERVED = Table(
+SERVED = ResultTable(
     "served",
     "who served and kept each partition",
     (
@@ -179,7 +179,7 @@ _READ_SLOWDOWNS = _slowdowns(
     "The one while it read over the one before.",
     required=False,
 )
-READINGS = Table(
+READINGS = ResultTable(
     "readings",
     "what readers of steps had",
     (
@@ -234,7 +234,7 @@ _TRANSFERRED = (
     ),
     *_slowdowns(_TRANSFER_SLOWDOWN, _TRANSFER_SLOWDOWN, required=True),
 )
-TRANSFERS = Table(
+TRANSFERS = ResultTable(
     "transfers",
     "what steps that move stored messages took",
     (

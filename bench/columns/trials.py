@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.columns.column import Kind, Table, columns, names
+from bench.columns.column import Kind, ResultTable, columns, names
 
 _POINTS = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 _REQUIRED_POINTS = {"service_p50_ns", "service_p99_ns", "e2e_p50_ns", "e2e_p99_ns"}
@@ -535,7 +535,7 @@ _LIMITS = (
     ),
 )
 
-TRIALS = Table(
+TRIALS = ResultTable(
     "trials",
     "a row a trial, in the order run",
     (

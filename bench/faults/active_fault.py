@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Place, Unproven
+from bench.faults.fault import FaultEffect, Place, Unproven
 from bench.faults.step import Step, Strike
 from bench.model import NANOS, Node
 from bench.records.steps import StrikeRecord
@@ -23,7 +23,7 @@ class ActiveFault:
     record: StrikeRecord
     due_ns: int | None = None
     _left: list[Node] = field(default_factory=list)
-    _effect: Effect | None = None
+    _effect: FaultEffect | None = None
 
     @classmethod
     def begin(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> ActiveFault:

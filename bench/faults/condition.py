@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bench.scenario.values import Count, Duration, Strict
+from bench.scenario.values import Count, Duration, StrictModel
 
 
-class InSync(Strict):
+class InSync(StrictModel):
     """How many replicas must be in sync, in the partition that has the fewest."""
 
     at_least: Annotated[int, Field(ge=0)] | None = None
@@ -38,14 +38,14 @@ class InSync(Strict):
         return f"{' and '.join(filter(None, parts))} replicas in sync"
 
 
-class Reader(Strict):
+class ReaderCondition(StrictModel):
     """What must be so of the reader that an earlier step started."""
 
     blocked: Duration
     """Nothing came to it for so long, or it is at the topic's end; its record tells which."""
 
 
-class Condition(Strict):
+class Condition(StrictModel):
     """What a step waits for, counted from when the step before it was done. All that is given must be so."""
 
     acks: Count | None = None
@@ -63,7 +63,7 @@ class Condition(Strict):
     marked under-replicated), or that none are."""
     topic: Literal["available"] | None = None
     """Every partition is served."""
-    reader: Reader | None = None
+    reader: ReaderCondition | None = None
     """What must be so of the reader that an earlier step started."""
     within: Duration | None = None
     """What has not come after so much time does not come, nor do the steps behind it; the trial tells, and is invalid

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.scenario.values import DiskRate, Strict
+from bench.scenario.values import DiskRate, StrictModel
 
 
-class Drain(Strict):
+class Drain(StrictModel):
     """An operator lets other nodes keep all that a node keeps: its name, or a mapping with these keys."""
 
     node: str

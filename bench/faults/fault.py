@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from bench.backends.disks import why_no_disk
 from bench.errors import BenchError, FaultError
 from bench.model import Node
-from bench.scenario.values import Strict
+from bench.scenario.values import StrictModel
 
 _Evidence = TypeVar("_Evidence")
 
@@ -37,7 +37,7 @@ class Unproven:
 
 
 @dataclass(slots=True)
-class Effect:
+class FaultEffect:
     """A fault that has taken effect. `evidence` is a full sentence.
 
     `proof` is asked once the fault is over, for evidence that only gathers meanwhile. `heal` undoes it for the nodes
@@ -94,7 +94,7 @@ def name_list(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
 
 
-class Fault(Strict, ABC):
+class Fault(StrictModel, ABC):
     """One fault as a scenario asks for it. `target` names whom it strikes; see targets.py."""
 
     key: ClassVar[str]
@@ -126,5 +126,5 @@ class Fault(Strict, ABC):
         return why_no_disk() if cls.needs_disks else None
 
     @abstractmethod
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """Strike these nodes; return once the effect has been seen. What raises leaves none of them struck."""

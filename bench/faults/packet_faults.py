@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from bench import numbers
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import BenchError, FaultError
-from bench.faults.fault import Effect, Place, Unproven, heal_each, strike_each
+from bench.faults.fault import FaultEffect, Place, Unproven, heal_each, strike_each
 from bench.model import Node
 
 CLIENT = "client"
@@ -197,7 +197,7 @@ class Cutter:
         struck: Packets = self.place.backend.packet_counts(node, self.rules[node.name])
         return struck
 
-    def effect(self, evidence: str, end: Callable[[], None] | None = None) -> Effect:
+    def effect(self, evidence: str, end: Callable[[], None] | None = None) -> FaultEffect:
         """Return the effect that these rules are, ended by `end`."""
 
         def heal(_nodes: Sequence[Node]) -> str:
@@ -206,7 +206,7 @@ class Cutter:
             gone = f"The packet filter of {names} lists the rules no more."
             return f"{gone} {probe_peers(self.place, self.nodes, self._peers)}"
 
-        return Effect(f"{evidence} {self._between()}.", heal, self._proof)
+        return FaultEffect(f"{evidence} {self._between()}.", heal, self._proof)
 
     def _peers(self, node: Node) -> list[str]:
         rules = self.rules[node.name]

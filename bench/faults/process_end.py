@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from bench.errors import BenchError, FaultError
-from bench.faults.fault import Effect, Place, raise_any
+from bench.faults.fault import FaultEffect, Place, raise_any
 from bench.model import Node
 
 _Result = TypeVar("_Result")
 
 
-def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
+def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> FaultEffect:
     """End nodes, all at once; the effect's `heal` starts them again. Where one does not end, none stays so."""
     statuses, failed = _at_once(nodes, lambda node: int(place.backend.end_node(node, kill=kill)))
     still = [node.name for node in nodes if node.name in statuses and place.backend.listens(node)]
@@ -23,7 +23,7 @@ def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
         _at_once([node for node in nodes if node.name in statuses], place.backend.start_node)
         raise_any(failed)
     sentence = ", ".join(f"{name} ended with status {status}" for name, status in statuses.items())
-    return Effect(
+    return FaultEffect(
         f"{sentence}; nothing listens on its port.", lambda nodes_to_heal: _start(place, nodes_to_heal)
     )
 

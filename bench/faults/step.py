@@ -15,7 +15,7 @@ from bench.faults.condition import Condition
 from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
-from bench.scenario.values import Count, Duration, Strict, disk_bytes_per_s
+from bench.scenario.values import Count, Duration, StrictModel, disk_bytes_per_s
 from bench.scenario.yaml_source import KeyPath
 from bench.systems.draining import DRAIN
 
@@ -32,14 +32,14 @@ class StepError(ScenarioError):
         self.path = path
 
 
-class Heal(Strict):
+class Heal(StrictModel):
     """When a fault is undone: `after` so much time, or at the `end` of the load (the default)."""
 
     after: Duration | None = None
     """So much time after it was in force."""
 
 
-class Head(Strict):
+class Head(StrictModel):
     """What every step has beside its one action."""
 
     model_config = ConfigDict(extra="ignore")

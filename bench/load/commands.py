@@ -76,7 +76,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunLoad:
     """Run the whole load of an open trial, from `begin_ns` of this process's clock on; 0: at once.
 
     Progress: as of Produce. Done: what Produce promises, but for what Close does.
@@ -163,7 +163,7 @@ class Subscribe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drain:
+class DrainConsumers:
     """Wait until each live consumer of a trial has received `expected` messages, or nothing came for `grace_s`.
 
     They go on. With `to_disk` all records so far are on disk then. Done: received (the least over the consumers).
@@ -239,11 +239,24 @@ class ReadGroup:
     silence_s: float
 
 
-Command: TypeAlias = Produce | Open | Run | RunSlice | Close | Subscribe | Drain | Finish | Verify | ReadGroup
+Command: TypeAlias = (
+    Produce | Open | RunLoad | RunSlice | Close | Subscribe | DrainConsumers | Finish | Verify | ReadGroup
+)
 
 _BY_VERB: dict[str, type[Command]] = {
     kind.verb: kind
-    for kind in (Produce, Open, Run, RunSlice, Close, Subscribe, Drain, Finish, Verify, ReadGroup)
+    for kind in (
+        Produce,
+        Open,
+        RunLoad,
+        RunSlice,
+        Close,
+        Subscribe,
+        DrainConsumers,
+        Finish,
+        Verify,
+        ReadGroup,
+    )
 }
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from bench.errors import LoadError
-from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify, from_line
+from bench.load.commands import DrainConsumers, Finish, ReadGroup, Subscribe, Verify, from_line
 from bench.load.consuming import Consumers, read_group, verify
 from bench.load.wire import Answers
 from bench.native_threads import hurry_threads
@@ -57,7 +57,7 @@ class ConsumerProcess:
         match command:
             case Subscribe():
                 return self._subscribe(command)
-            case Drain(trial=trial):
+            case DrainConsumers(trial=trial):
                 return self._of_trial(trial).drain(command)
             case Finish(trial=trial):
                 consumers = self._of_trial(trial)

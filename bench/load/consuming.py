@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Self
 
 from bench.errors import LoadError
-from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify
+from bench.load.commands import DrainConsumers, Finish, ReadGroup, Subscribe, Verify
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
@@ -126,8 +126,8 @@ class Consumers:
         self.close()
         return self._counts()
 
-    def drain(self, command: Drain) -> dict[str, Any]:
-        """See commands.Drain. Raises LoadError when a consumer broke off."""
+    def drain(self, command: DrainConsumers) -> dict[str, Any]:
+        """See commands.DrainConsumers. Raises LoadError when a consumer broke off."""
         waiting = _Waiting(self._consumers, command, attrgetter("received"))
         while waiting.goes_on():
             time.sleep(_DRAIN_LOOK_S)
@@ -164,7 +164,7 @@ class _Waiting:
     def __init__(
         self,
         consumers: list[LiveConsumer],
-        command: Finish | Drain,
+        command: Finish | DrainConsumers,
         count: Callable[[ReceiveRecorder], int],
     ) -> None:
         self._consumers = consumers

@@ -21,12 +21,12 @@ from bench.load.clock_correction import LogSource
 from bench.load.commands import (
     Close,
     Command,
-    Drain,
+    DrainConsumers,
     Finish,
     Open,
     Produce,
     ReadGroup,
-    Run,
+    RunLoad,
     RunSlice,
     Subscribe,
     Verify,
@@ -171,7 +171,7 @@ class DistributedProducers(_ProcessGroup):
 
     def _produce(self, call: _Call, load: Produce) -> Answer:
         opened = self._open(call, load)
-        answers = self._run(call, Run(trial=load.trial))
+        answers = self._run(call, RunLoad(trial=load.trial))
         closed = self._close(call, load.trial)
         return {**closed, **_merged_runs(answers), "producer": opened["producer"]}
 
@@ -181,7 +181,7 @@ class DistributedProducers(_ProcessGroup):
         commands = [Open(produce=share.process.with_own_folder(_part(load, share))) for share in shares]
         return call.send_commands(shares, commands)[0]
 
-    def _run(self, call: _Call, command: Run | RunSlice) -> list[Answer]:
+    def _run(self, call: _Call, command: RunLoad | RunSlice) -> list[Answer]:
         """Have all processes begin at one moment; times of their answers are converted to the runner's clock."""
         shares = self._shares.by_trial[command.trial]
         shifts_ns = [share.process.clock_shift_ns for share in shares]
@@ -212,7 +212,7 @@ class DistributedConsumers(_ProcessGroup):
         match command:
             case Subscribe():
                 return self._subscribe(call, command)
-            case Drain() | Finish():
+            case DrainConsumers() | Finish():
                 return self._receive(call, command)
             case Verify() | ReadGroup():
                 return self._reader.call(command, call.deadline_s, call.on_progress, call.alive)
@@ -227,11 +227,11 @@ class DistributedConsumers(_ProcessGroup):
         call.send_commands(shares, commands)
         return {}
 
-    def _receive(self, call: _Call, command: Drain | Finish) -> Answer:
+    def _receive(self, call: _Call, command: DrainConsumers | Finish) -> Answer:
         shares = self._shares.by_trial[command.trial]
         answers = call.send_commands(shares, [command] * len(shares))
         fewest = {name: min(answer[name] for answer in answers) for name in answers[0]}
-        if isinstance(command, Drain):
+        if isinstance(command, DrainConsumers):
             return fewest
         self._shares.fetch(command.trial)
         return {**fewest, "received": sum(answer["received"] for answer in answers)}
@@ -313,7 +313,7 @@ def _merged_progress(answers: Sequence[Mapping[str, Any]]) -> Answer:
 
 
 def _merged_runs(answers: Sequence[Answer]) -> Answer:
-    """Merge the answers to Run."""
+    """Merge the answers to RunLoad."""
     return {
         "window": {
             "start_ns": min(answer["window"]["start_ns"] for answer in answers),

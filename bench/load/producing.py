@@ -12,10 +12,10 @@ import gevent
 from gevent.event import Event
 
 from bench.errors import LoadError
-from bench.load.commands import Close, Open, Produce, Run, RunSlice
+from bench.load.commands import Close, Open, Produce, RunLoad, RunSlice
 from bench.load.live_view import LiveView
 from bench.load.payload import encoder
-from bench.load.progress import Progress
+from bench.load.progress import ProgressReporter
 from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
@@ -88,8 +88,8 @@ class OpenLoads:
         self._loads[trial] = load
         return {"producer": load.effective}
 
-    def run(self, command: Run, report: Report) -> dict[str, Any]:
-        """See commands.Run. Raises LoadError."""
+    def run(self, command: RunLoad, report: Report) -> dict[str, Any]:
+        """See commands.RunLoad. Raises LoadError."""
         load = self._load_of(command.trial)
         load.run_whole(report, command.begin_ns)
         return load.outcome()
@@ -152,7 +152,7 @@ class TrialLoad:
         spare_collector()
 
     def run_user(self) -> None:
-        """See users.Workload. A user takes a sender until the load is closed; where none is left it does nothing."""
+        """See users.UserTask. A user takes a sender until the load is closed; where none is left it does nothing."""
         if (number := len(self._threads)) < len(self._senders):
             self._threads.append(
                 NativeThread(partial(self._send, self._senders[number], self._spans[number]))
@@ -196,7 +196,7 @@ class TrialLoad:
     def _run(self, load: Load, span: Span, report: Report, begin_ns: int) -> None:
         """Let all users send from now on until the span is over, and wait for what is still open. Raises LoadError."""
         self._begin(load, span, begin_ns)
-        progress = Progress(
+        progress = ProgressReporter(
             self._recorder, self._senders, span, self._vitals, self._command.progress_at_acks, report
         )
         name = f"{self._command.system} {self._command.topic.name}"
@@ -273,7 +273,7 @@ class TrialLoad:
         return {**self.totals(), **self.outcome()}
 
     def outcome(self) -> dict[str, Any]:
-        """Return what commands.Run promises."""
+        """Return what commands.RunLoad promises."""
         return {
             "window": {"start_ns": self._span.start_ns, "end_ns": self._window_end_ns()},
             "client": self._client(),

@@ -18,7 +18,7 @@ _AWAITING_LOOK_S = 0.02
 _EVERY_NS = NANOS // 2
 
 
-class Progress:
+class ProgressReporter:
     """Reports twice a second while `run` runs, and at once when an awaited number of acks is there."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - whatever there is to tell of

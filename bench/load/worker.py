@@ -22,7 +22,7 @@ from gevent.queue import Queue  # noqa: E402
 
 from bench.errors import LoadError  # noqa: E402
 from bench.load import producing, web  # noqa: E402
-from bench.load.commands import Close, Command, Open, Produce, Run, RunSlice, from_line  # noqa: E402
+from bench.load.commands import Close, Command, Open, Produce, RunLoad, RunSlice, from_line  # noqa: E402
 from bench.load.users import LoadEnvironment  # noqa: E402
 from bench.load.wire import Answers  # noqa: E402
 from bench.native_threads import hurry_threads  # noqa: E402
@@ -78,7 +78,7 @@ def _do(
             return producing.produce(environment, system, command, answers.progress)
         case Open(produce=load):
             return loads.open(client_side(load.system, load.endpoint), command)
-        case Run():
+        case RunLoad():
             return loads.run(command, answers.progress)
         case RunSlice():
             return loads.run_slice(command, answers.progress)

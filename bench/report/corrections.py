@@ -12,12 +12,12 @@ from pydantic import Field
 from bench import places
 from bench.report import yaml_document
 from bench.report.results import Json
-from bench.report.yaml_document import Strict
+from bench.report.yaml_document import YamlModel
 
 FILE = places.CORRECTIONS
 
 
-class Correction(Strict):
+class Correction(YamlModel):
     """One correction, and the runs that it concerns.
 
     It concerns the runs of `scenarios` (of all where there are none) and of `kind` (of both where there is none).
@@ -49,7 +49,7 @@ class Correction(Strict):
         return _utc(self.runs_before) if self.runs_before else midnight
 
 
-class Corrections(Strict):
+class Corrections(YamlModel):
     """The whole file."""
 
     corrections: tuple[Correction, ...]

@@ -13,7 +13,7 @@ from bench import numbers
 from bench.report.results import Results
 
 
-class Figure(NamedTuple):
+class MetricFormat(NamedTuple):
     """What a figure is called, and how a value is written."""
 
     words: str
@@ -24,47 +24,47 @@ def _times(value: float) -> str:
     return f"{value:.2f}"
 
 
-_OF_TRIALS: Mapping[str, Figure] = {
-    "create_ns": Figure("creating the topic", numbers.duration),
-    "servers_rss_bytes": Figure("servers' memory", numbers.size),
-    "servers_open_files": Figure("open files", numbers.count),
-    "messages_per_request": Figure("messages a request", _times),
-    "broker_spread": Figure("farthest broker from the mean", numbers.percent),
-    "moves": Figure("moves of partitions", numbers.count),
-    "consumed_msgs_per_s": Figure("consumed, messages/s", numbers.rate),
-    "redelivered": Figure("received again", numbers.count),
-    "idle_members": Figure("members without messages", numbers.count),
-    "key_order_violations": Figure("out of their key's order", numbers.count),
-    "members_per_key": Figure("members that had a key", _times),
-    "member_imbalance": Figure("busiest member over the mean", _times),
+_OF_TRIALS: Mapping[str, MetricFormat] = {
+    "create_ns": MetricFormat("creating the topic", numbers.duration),
+    "servers_rss_bytes": MetricFormat("servers' memory", numbers.size),
+    "servers_open_files": MetricFormat("open files", numbers.count),
+    "messages_per_request": MetricFormat("messages a request", _times),
+    "broker_spread": MetricFormat("farthest broker from the mean", numbers.percent),
+    "moves": MetricFormat("moves of partitions", numbers.count),
+    "consumed_msgs_per_s": MetricFormat("consumed, messages/s", numbers.rate),
+    "redelivered": MetricFormat("received again", numbers.count),
+    "idle_members": MetricFormat("members without messages", numbers.count),
+    "key_order_violations": MetricFormat("out of their key's order", numbers.count),
+    "members_per_key": MetricFormat("members that had a key", _times),
+    "member_imbalance": MetricFormat("busiest member over the mean", _times),
 }
-_OF_FAULTS: Mapping[str, Figure] = {
-    "others_gap_ns": Figure("no ack on partitions of other nodes", numbers.duration),
-    "first_acked_ns": Figure("until all partitions had an ack", numbers.duration),
-    "share_ns": Figure("time until the added node took its part", numbers.duration),
-    "live_gap_ns": Figure("longest time a partition was not read", numbers.duration),
-    "first_message_ns": Figure("until the member had a message", numbers.duration),
-    "p99_before_ns": Figure("send p99 before", numbers.duration),
-    "p99_away_ns": Figure("send p99, node away", numbers.duration),
-    "p99_recovery_ns": Figure("send p99, node catching up", numbers.duration),
+_OF_FAULTS: Mapping[str, MetricFormat] = {
+    "others_gap_ns": MetricFormat("no ack on partitions of other nodes", numbers.duration),
+    "first_acked_ns": MetricFormat("until all partitions had an ack", numbers.duration),
+    "share_ns": MetricFormat("time until the added node took its part", numbers.duration),
+    "live_gap_ns": MetricFormat("longest time a partition was not read", numbers.duration),
+    "first_message_ns": MetricFormat("until the member had a message", numbers.duration),
+    "p99_before_ns": MetricFormat("send p99 before", numbers.duration),
+    "p99_away_ns": MetricFormat("send p99, node away", numbers.duration),
+    "p99_recovery_ns": MetricFormat("send p99, node catching up", numbers.duration),
 }
-_OF_READINGS: Mapping[str, Figure] = {
-    "send_p99_before_ns": Figure("send p99 before", numbers.duration),
-    "send_p99_during_ns": Figure("send p99 while it read", numbers.duration),
-    "send_slowdown": Figure("times as long", _times),
-    "e2e_p99_before_ns": Figure("end to end p99 before", numbers.duration),
-    "e2e_p99_during_ns": Figure("end to end p99 while it read", numbers.duration),
-    "e2e_slowdown": Figure("times as long, end to end", _times),
-    "disk_read_bytes": Figure("read from disk meanwhile", numbers.size),
+_OF_READINGS: Mapping[str, MetricFormat] = {
+    "send_p99_before_ns": MetricFormat("send p99 before", numbers.duration),
+    "send_p99_during_ns": MetricFormat("send p99 while it read", numbers.duration),
+    "send_slowdown": MetricFormat("times as long", _times),
+    "e2e_p99_before_ns": MetricFormat("end to end p99 before", numbers.duration),
+    "e2e_p99_during_ns": MetricFormat("end to end p99 while it read", numbers.duration),
+    "e2e_slowdown": MetricFormat("times as long, end to end", _times),
+    "disk_read_bytes": MetricFormat("read from disk meanwhile", numbers.size),
 }
 
 
-_OF_TRANSFERS: Mapping[str, Figure] = {
-    "done_ns": Figure("until all was moved", numbers.duration),
-    "copied_bytes": Figure("copied over the network", numbers.size),
-    "send_slowdown": Figure("sends took times as long", _times),
+_OF_TRANSFERS: Mapping[str, MetricFormat] = {
+    "done_ns": MetricFormat("until all was moved", numbers.duration),
+    "copied_bytes": MetricFormat("copied over the network", numbers.size),
+    "send_slowdown": MetricFormat("sends took times as long", _times),
 }
-_KINDS: tuple[tuple[str, Mapping[str, Figure]], ...] = (
+_KINDS: tuple[tuple[str, Mapping[str, MetricFormat]], ...] = (
     ("fault", _OF_FAULTS),
     ("reading", _OF_READINGS),
     ("transfer", _OF_TRANSFERS),
@@ -78,7 +78,7 @@ class ExpectationFigure:
     """A figure of which an expectation speaks: of the step of a `kind` that is called `step`, or of a whole trial."""
 
     name: str
-    figure: Figure
+    figure: MetricFormat
     kind: str
     step: str
 

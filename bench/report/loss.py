@@ -21,7 +21,7 @@ _ALL_OF_IT = 0.8
 """With this share of what was sent within a span lost, all of the span counts as lost."""
 
 
-class Span(StrEnum):
+class LossPosition(StrEnum):
     """Where the lost messages lie: all writes of a time before or after a fault, or some of those around the first."""
 
     BEFORE_FAULT = "before"
@@ -34,13 +34,13 @@ class Loss:
     """The lost messages of a configuration.
 
     `counts` has those of each valid trial that was read to the end. `low_ns` and `high_ns` are the shortest and the
-    longest span over the trials that lost any, before or after a fault of this `kind`. Of Span.SOME they are when
-    the first and the last were sent, since the first fault. `scripted`: the scenario's script set where the span
+    longest span over the trials that lost any, before or after a fault of this `kind`. Of LossPosition.SOME they are
+    when the first and the last were sent, since the first fault. `scripted`: the scenario's script set where the span
     begins or ends, so a longer one would lose more.
     """
 
     counts: tuple[int, ...]
-    span: Span = Span.SOME
+    span: LossPosition = LossPosition.SOME
     low_ns: float = 0.0
     high_ns: float = 0.0
     scripted: bool = False
@@ -135,7 +135,7 @@ def _loss_before(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss 
         fault.at_ns - trial_loss.first_ns for fault, trial_loss in zip(known_faults, losses, strict=True)
     ]
     scripted = all(-trial_loss.first_ns >= trial_loss.begun_ns - _NEAR_NS for trial_loss in losses)
-    return Loss(counts, Span.BEFORE_FAULT, min(spans), max(spans), scripted, known_faults[0].kind)
+    return Loss(counts, LossPosition.BEFORE_FAULT, min(spans), max(spans), scripted, known_faults[0].kind)
 
 
 def _loss_after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
@@ -150,7 +150,7 @@ def _loss_after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss |
         fault.script_ns is not None and trial_loss.last_ns - fault.at_ns >= fault.script_ns - _NEAR_NS
         for fault, trial_loss in pairs
     )
-    return Loss(counts, Span.AFTER_FAULT, min(spans), max(spans), scripted, known_faults[0].kind)
+    return Loss(counts, LossPosition.AFTER_FAULT, min(spans), max(spans), scripted, known_faults[0].kind)
 
 
 def _losses(results: Results, valid: pd.DataFrame) -> list[_TrialLoss]:

@@ -20,7 +20,7 @@ from bench.errors import ReportError, ScenarioError
 from bench.model import text, texts
 from bench.report import results
 from bench.scenario import Scenario, catalogue, load
-from bench.scenario.presentation import Cause, Comparison
+from bench.scenario.presentation import CauseSpec, ComparisonSpec
 from bench.systems.registry import system_title
 
 _WORDS = Path(__file__).with_name("labels.yaml")
@@ -201,7 +201,7 @@ def of_scenario(scenario: Scenario) -> Presentation:
     )
 
 
-def _comparison(entry: Comparison, metric: str) -> DeclaredComparison:
+def _comparison(entry: ComparisonSpec, metric: str) -> DeclaredComparison:
     return DeclaredComparison(
         metric=entry.metric or metric,
         change=entry.change or "",
@@ -214,7 +214,7 @@ def _comparison(entry: Comparison, metric: str) -> DeclaredComparison:
     )
 
 
-def _cause(entry: Cause) -> DeclaredCause:
+def _cause(entry: CauseSpec) -> DeclaredCause:
     return DeclaredCause(
         system=entry.system,
         setting_values={name: tuple(texts(values)) for name, values in entry.where.items()},

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from bench import places
 from bench.report import yaml_document
-from bench.report.yaml_document import Strict
+from bench.report.yaml_document import YamlModel
 
 FILE = places.QUESTIONS
 
 
-class Question(Strict):
+class Question(YamlModel):
     """A question in the reader's words. The first scenario answers it, with the sentence of number `finding`.
 
     `key`: it stands among the key findings, with what to do about its answer. `settings`: it leads to the table of what
@@ -27,7 +27,7 @@ class Question(Strict):
     settings: bool = False
 
 
-class FrontPage(Strict):
+class FrontPage(YamlModel):
     """The whole file."""
 
     questions: tuple[Question, ...] = ()

@@ -15,7 +15,7 @@ from bench.scenario.yaml_source import YamlDocument
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class Strict(BaseModel):
+class YamlModel(BaseModel):
     """A mapping whose keys are all known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -40,7 +40,7 @@ Start: TypeAlias = tuple[Cluster, list[Trial]]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedPoint:
     """A point of the sweep that cannot exist, or that the scenario leaves out."""
 
     system: str
@@ -61,7 +61,7 @@ class Plan:
     seed: int
     rounds: int
     trials: tuple[Trial, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedPoint, ...]
     swept: Mapping[str, list[str]]
     cases: tuple[str, ...]
     external: External = field(default_factory=dict)
@@ -206,9 +206,9 @@ def replan(folder: RunFolder) -> Plan:
 
 def _sorted_out(
     loaded: LoadedScenario, scenario_cases: list[Case], clusters: External, backend: str
-) -> tuple[list[Case], list[LeftOut]]:
+) -> tuple[list[Case], list[OmittedPoint]]:
     possible: list[Case] = []
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedPoint] = []
     _refuse_empty(loaded, scenario_cases)
     for case in scenario_cases:
         _refuse_unknown(loaded, wiring.system(case.system), case)
@@ -216,7 +216,7 @@ def _sorted_out(
     for case, refusals in _place_cases(clusters, backend, scenario_cases):
         reasons = _omission_reasons(loaded, case) or refusals or wiring.system(case.system).check(case)
         if reasons:
-            left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
+            left_out.append(OmittedPoint(case.system, dict(case.swept), " ".join(reasons)))
         else:
             possible.append(case)
     if clusters:
@@ -228,7 +228,9 @@ def _sorted_out(
     return possible, left_out
 
 
-def _refuse_impossible(loaded: LoadedScenario, possible: Sequence[Case], left_out: Sequence[LeftOut]) -> None:
+def _refuse_impossible(
+    loaded: LoadedScenario, possible: Sequence[Case], left_out: Sequence[OmittedPoint]
+) -> None:
     """Refuse a system without a case, and a value that none can have: but for one that `without` leaves out."""
     omission_reasons = {
         (system, omission.because)
@@ -269,7 +271,7 @@ def _place_cases(
 
 
 def _refuse_none(
-    loaded: LoadedScenario, clusters: External, possible: Sequence[Case], left_out: Sequence[LeftOut]
+    loaded: LoadedScenario, clusters: External, possible: Sequence[Case], left_out: Sequence[OmittedPoint]
 ) -> None:
     """Raise ScenarioError for an external cluster that can run no case of the scenario."""
     for system, cluster in clusters.items():
@@ -282,7 +284,7 @@ def _refuse_none(
 
 
 def _refuse_nothing(
-    loaded: LoadedScenario, backend: str, possible: Sequence[Case], left_out: Sequence[LeftOut]
+    loaded: LoadedScenario, backend: str, possible: Sequence[Case], left_out: Sequence[OmittedPoint]
 ) -> None:
     """Raise ScenarioError where a backend can run no case of the scenario."""
     if possible:

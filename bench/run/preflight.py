@@ -37,7 +37,7 @@ _COMMANDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PreflightResult:
     """One thing `bench doctor` looked at. `problem` is None where all is well."""
 
     subject: str
@@ -106,7 +106,7 @@ def fetch_missing(versions: Iterable[tuple[str, str]]) -> None:
             artifacts.fetch(name, version)
 
 
-def findings(folder: Path) -> list[Finding]:
+def findings(folder: Path) -> list[PreflightResult]:
     """Look at everything a run may need, with `folder`'s disk as the data disk."""
     return [
         _java(),
@@ -121,84 +121,84 @@ def findings(folder: Path) -> list[Finding]:
     ]
 
 
-def _require(finding: Finding) -> None:
+def _require(finding: PreflightResult) -> None:
     if finding.problem:
         message = f"{finding.subject}: {finding.observation}. {finding.problem}"
         raise SetupError(message)
 
 
-def _memory() -> Finding:
+def _memory() -> PreflightResult:
     free = psutil.virtual_memory().available
     observation = f"{free / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
     mend = (
         f"Most scenarios need {_MEMORY_BYTES / 2**30:.0f} GiB: end something, or run with smaller clusters."
     )
-    return Finding("memory", observation, mend if free < _MEMORY_BYTES else None)
+    return PreflightResult("memory", observation, mend if free < _MEMORY_BYTES else None)
 
 
-def _disk(folder: Path) -> Finding:
+def _disk(folder: Path) -> PreflightResult:
     observation = f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
     lacking = disks.no_space(folder, _DISK_BYTES)
-    return Finding("disk", observation, f"It has {lacking}: make room." if lacking else None)
+    return PreflightResult("disk", observation, f"It has {lacking}: make room." if lacking else None)
 
 
-def _java() -> Finding:
+def _java() -> PreflightResult:
     version = java_version()
     major = re.match(r"\d+", version)
     if major and int(major[0]) >= _OLDEST_JAVA:
-        return Finding("java", version)
-    return Finding(
+        return PreflightResult("java", version)
+    return PreflightResult(
         "java",
         version,
         f"Both servers need Java {_OLDEST_JAVA} or newer on the PATH; `make setup` installs it.",
     )
 
 
-def _command(name: str) -> Finding:
+def _command(name: str) -> PreflightResult:
     command_path = shutil.which(name, path=sandbox.PATH)
-    return Finding(
+    return PreflightResult(
         name,
         command_path or "not found",
         None if command_path else f"{_COMMANDS[name]}; `make setup` installs it.",
     )
 
 
-def _sandbox() -> Finding:
+def _sandbox() -> PreflightResult:
     reason = sandbox.possible()
     if reason is None:
-        return Finding("sandbox", "network, mount and PID namespaces can be made")
-    return Finding(
+        return PreflightResult("sandbox", "network, mount and PID namespaces can be made")
+    return PreflightResult(
         "sandbox", reason, "A run lives in private namespaces: allow user namespaces, or run as root."
     )
 
 
-def _faults() -> Finding:
+def _faults() -> PreflightResult:
     reasons = {key: reason for key, kind in kinds().items() if (reason := kind.why_not()) is not None}
     lacking = "; ".join(f"no {key}: {reason}" for key, reason in reasons.items())
-    return Finding("faults", lacking or f"all kinds work here: {', '.join(kinds())}")
+    return PreflightResult("faults", lacking or f"all kinds work here: {', '.join(kinds())}")
 
 
-def _idle() -> Finding:
+def _idle() -> PreflightResult:
     refused = keep_awake()
     awake = "can be kept awake during a run"
     asleep = f"sleep between messages, which makes latencies longer: {refused}"
-    return Finding("idle cores", awake if refused is None else asleep)
+    return PreflightResult("idle cores", awake if refused is None else asleep)
 
 
-def _fsync(folder: Path) -> Finding:
+def _fsync(folder: Path) -> PreflightResult:
     cost = disks.fsync_cost(folder)
     observation = (
         f"p50 {cost['p50'] / 1e6:.3f} ms, p99 {cost['p99'] / 1e6:.3f} ms ({cost['calls']} x 4 KiB, fdatasync)"
     )
-    return Finding("one fsync", observation)
+    return PreflightResult("one fsync", observation)
 
 
-def _server(name: str) -> Finding:
+def _server(name: str) -> PreflightResult:
     return _try(f"{name} server", lambda: str(artifacts.server_home(name)))
 
 
-def _try(subject: str, look: Callable[[], str]) -> Finding:
+def _try(subject: str, look: Callable[[], str]) -> PreflightResult:
     try:
-        return Finding(subject, look())
+        return PreflightResult(subject, look())
     except BenchError as error:
-        return Finding(subject, "missing", str(error))
+        return PreflightResult(subject, "missing", str(error))

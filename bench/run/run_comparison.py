@@ -18,7 +18,7 @@ from bench.records.trial import TrialRecord
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bench.report.pages.compare import Comparison, Speed
+    from bench.report.pages.compare import RunComparison, Speed
     from bench.report.results import Results
 
 Document = Mapping[str, Any]
@@ -53,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ComparisonRule:
     """By what two runs are compared: a column of `trials`, from which share on it differs, what may be unlike.
 
     `match` names cases of the first run with those of the second that are taken for the same.
@@ -65,7 +65,7 @@ class Rule:
     match: Mapping[str, str] = field(default_factory=dict)
 
 
-def compare(first: Path, second: Path, rule: Rule) -> Comparison:
+def compare(first: Path, second: Path, rule: ComparisonRule) -> RunComparison:
     """Compare two run folders.
 
     Raises NotComparableError where they differ in something that the rule does not accept, have no case in common, or
@@ -98,7 +98,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     gone = had - has - {trial["name"] for trial in second_results.plan.get("trials", ())}
     rows = [row for row in first_results.trial_rows if row["case"] not in gone]
     cases = comparison.compare(rows, second_results.trial_rows, rule.metric, rule.threshold)
-    return page.Comparison(
+    return page.RunComparison(
         first=first_results,
         second=second_results,
         metric=rule.metric,
@@ -165,7 +165,7 @@ def _match_cases(first: Results, second: Results, match: Mapping[str, str]) -> R
     )
 
 
-def show(comparison: Comparison, out: Path) -> None:
+def show(comparison: RunComparison, out: Path) -> None:
     """Print a comparison, write its page below `out` and print its path."""
     from bench.report.pages import compare as page  # noqa: PLC0415 - as above
 
@@ -175,7 +175,7 @@ def show(comparison: Comparison, out: Path) -> None:
     console.print(str(page.write(comparison, folder)), soft_wrap=True, highlight=False)
 
 
-def write_files(comparison: Comparison, junit: Path | None, markdown: Path | None) -> None:
+def write_files(comparison: RunComparison, junit: Path | None, markdown: Path | None) -> None:
     """Write a comparison as JUnit XML and as Markdown, where a file is given."""
     from bench.report.pages import compare_files  # noqa: PLC0415 - as above
 

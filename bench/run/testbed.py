@@ -16,7 +16,7 @@ from bench.faults import Timeline, read_steps, stands
 from bench.load.commands import (
     Close,
     Command,
-    Drain,
+    DrainConsumers,
     Finish,
     Open,
     Produce,
@@ -154,7 +154,9 @@ class Testbed:
         """
         done = self.load_slice(trial, number, live)
         if trial.case.load.consumers:
-            drain = Drain(trial=trial.number, expected=done.acked_before + done.acked, grace_s=_DRAIN_S)
+            drain = DrainConsumers(
+                trial=trial.number, expected=done.acked_before + done.acked, grace_s=_DRAIN_S
+            )
             self.consume(drain, _TAIL_S)
         return done
 
@@ -169,7 +171,9 @@ class Testbed:
         """
         done = self._slice(RunSlice(trial=trial.number, number=number, held=held), live)
         expected = done.acked_before + done.acked
-        self.consume(Drain(trial=trial.number, expected=expected, grace_s=_DRAIN_S, to_disk=True), _TAIL_S)
+        self.consume(
+            DrainConsumers(trial=trial.number, expected=expected, grace_s=_DRAIN_S, to_disk=True), _TAIL_S
+        )
         return done
 
     def copies_missing(self, trial: Trial) -> bool | None:

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bench.scenario.values import Duration, Strict
+from bench.scenario.values import Duration, StrictModel
 
 _LEAST_S = 0.5
 """Less tells nothing of a backlog's growth."""
 
 
-class CapacitySpec(Strict):
+class CapacitySpec(StrictModel):
     """The service level that a rate must meet to count as sustained, and how long rates are held in the search."""
 
     response_p99: Annotated[

@@ -17,7 +17,7 @@ from bench.errors import ScenarioError, did_you_mean
 from bench.model import Settings
 from bench.scenario import yaml_source
 from bench.scenario.document_check import check_document
-from bench.scenario.values import UNLIMITED, Rate, Scalar, Strict
+from bench.scenario.values import UNLIMITED, Rate, Scalar, StrictModel
 from bench.scenario.yaml_source import KeyPath, YamlDocument
 from bench.systems.description import Description
 from bench.systems.endpoint import Endpoint
@@ -29,7 +29,7 @@ _REFERENCE = re.compile(r"\$\{(env|file):[^}]+\}")
 _PREFIX = r"^[a-z0-9][a-z0-9-]{2,30}-$"
 
 
-class NodeCommands(Strict):
+class NodeCommands(StrictModel):
     """A node that the suite may break, and the shell commands for that; each ends once it is done.
 
     `state` prints the state of the node's process as ps does: T while it is paused.
@@ -44,7 +44,7 @@ class NodeCommands(Strict):
     state: str = ""
 
 
-class _ClusterSpec(Strict):
+class _ClusterSpec(StrictModel):
     """The keys that files of all systems have; those of one system are added to them."""
 
     system: str

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bench.scenario.document_check import check_document
 from bench.scenario.expectation import SystemName
-from bench.scenario.values import Strict, about
+from bench.scenario.values import StrictModel, about
 from bench.scenario.yaml_source import KeyPath, YamlDocument
 
 KEY = "no_message_is"
@@ -40,7 +40,7 @@ _FORMS = {
 Anomaly = Literal["lost", "duplicated", "out of order"]
 
 
-class DeliveryExpectation(Strict):
+class DeliveryExpectation(StrictModel):
     """No message is lost, duplicated or out of order: stands for one expectation for each system and word."""
 
     no_message_is: Annotated[

@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema, model_validator
 
 from bench.columns import FAULT_METRICS, METRICS, READER_STALL_NS, READING_METRICS, TRANSFER_METRICS
 from bench.model import ERRORS, STEP_NS
-from bench.scenario.values import Scalar, Strict, Swept
+from bench.scenario.values import Scalar, StrictModel, Swept
 from bench.systems.registry import NAMES
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def no_metric(name: str, metrics: Sequence[str], table: str = "trials") -> str:
     return f"metric {name!r} is no column of results/{table}: one of {', '.join(metrics)}"
 
 
-class Side(Strict):
+class CaseSelector(StrictModel):
     """The cases of one system that have these settings."""
 
     system: SystemName
@@ -41,18 +41,18 @@ class Side(Strict):
     """The column of results/trials, where it is not the expectation's own."""
 
     @model_validator(mode="after")
-    def _check_metric(self) -> Side:
+    def _check_metric(self) -> CaseSelector:
         if self.metric is not None and self.metric not in METRICS:
             raise ValueError(no_metric(self.metric, METRICS))
         return self
 
 
-class Ratio(Strict):
+class RatioSpec(StrictModel):
     """The metric of some cases (`of`) over that of others (`to`), of the same round; from, to, or between bounds."""
 
-    of: Side
+    of: CaseSelector
     """What stands above the line."""
-    to: Side
+    to: CaseSelector
     """What stands below it."""
     at_least: Bound = None
     """From which ratio on the claim holds."""
@@ -60,14 +60,14 @@ class Ratio(Strict):
     """Up to which."""
 
     @model_validator(mode="after")
-    def _check_bounds(self) -> Ratio:
+    def _check_bounds(self) -> RatioSpec:
         if self.at_least is None and self.at_most is None:
             message = "give at_least, at_most or both"
             raise ValueError(message)
         return self
 
 
-class Expectation(Strict):
+class Expectation(StrictModel):
     """A claim that the data can decide, in exactly one form.
 
     Forms: decreasing, increasing, steady, at_most, at_least, once_at_least, ratio.
@@ -117,7 +117,7 @@ class Expectation(Strict):
     """No trial is below this."""
     once_at_least: Bound = None
     """One trial or more reaches this."""
-    ratio: Ratio | None = None
+    ratio: RatioSpec | None = None
     """The metric of some cases over that of others."""
     where: dict[str, Swept] = Field(default_factory=dict)
     """Swept settings with the value, or the values, that the trials have which decide."""

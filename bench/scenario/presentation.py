@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from bench.columns import METRICS
 from bench.scenario.expectation import Bound, SystemName, no_metric, one_of
-from bench.scenario.values import Scalar, Strict, Swept
+from bench.scenario.values import Scalar, StrictModel, Swept
 from bench.systems.registry import NAMES
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Words: TypeAlias = Annotated[str, Field(min_length=1)]
 Labels: TypeAlias = dict[str, dict[str, Words]]
 
 
-class Comparison(Strict):
+class ComparisonSpec(StrictModel):
     """A comparison of the first page: of two cases of one system, or of both systems at one guarantee."""
 
     change: Words | None = None
@@ -51,7 +51,7 @@ class Comparison(Strict):
     which system is faster, or the same."""
 
     @model_validator(mode="after")
-    def _one_form(self) -> Comparison:
+    def _one_form(self) -> ComparisonSpec:
         for message in self._mistakes():
             raise ValueError(message)
         return self
@@ -74,7 +74,7 @@ class Comparison(Strict):
             yield f"advice {', '.join(sorted(misplaced))!r} fits no outcome here; allowed: {allowed}"
 
 
-class Agreement(Strict):
+class Agreement(StrictModel):
     """What the data have to agree with: every valid trial has the metric within these bounds."""
 
     metric: Annotated[str, one_of(METRICS)]
@@ -94,7 +94,7 @@ class Agreement(Strict):
         return self
 
 
-class Cause(Strict):
+class CauseSpec(StrictModel):
     """Why a fault did what it did, and what prevents it. It is shown where the data agree with `when`."""
 
     system: SystemName

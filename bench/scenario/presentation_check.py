@@ -9,7 +9,7 @@ from bench.columns import BROKEN
 from bench.guarantee import Guarantee
 from bench.model import Case, Scalar, text, texts
 from bench.scenario.expand import cases, has
-from bench.scenario.presentation import Cause, Comparison
+from bench.scenario.presentation import CauseSpec, ComparisonSpec
 from bench.scenario.schema import Scenario
 from bench.scenario.yaml_source import KeyPath
 from bench.systems.registry import describe
@@ -45,7 +45,7 @@ def _labels(labels: Mapping[str, Mapping[str, str]], swept: Sequence[Case]) -> I
 
 
 def _comparison(
-    path: KeyPath, comparison: Comparison, scenario: Scenario, swept: Sequence[Case]
+    path: KeyPath, comparison: ComparisonSpec, scenario: Scenario, swept: Sequence[Case]
 ) -> Iterator[Mistake]:
     if comparison.system is not None:
         yield from _change(path, comparison, comparison.system, scenario, swept)
@@ -54,7 +54,7 @@ def _comparison(
 
 
 def _change(
-    path: KeyPath, comparison: Comparison, system: str, scenario: Scenario, swept: Sequence[Case]
+    path: KeyPath, comparison: ComparisonSpec, system: str, scenario: Scenario, swept: Sequence[Case]
 ) -> Iterator[Mistake]:
     if system not in scenario.systems.specs():
         yield (*path, "system"), _no_system(system, scenario)
@@ -73,7 +73,7 @@ def _change(
         yield (*path, "to"), "`of` and `to` are the same case"
 
 
-def _guarantee(path: KeyPath, comparison: Comparison, swept: Sequence[Case]) -> Iterator[Mistake]:
+def _guarantee(path: KeyPath, comparison: ComparisonSpec, swept: Sequence[Case]) -> Iterator[Mistake]:
     systems = list(dict.fromkeys(case.system for case in swept))
     if len(systems) != 2:
         yield (
@@ -121,7 +121,7 @@ def _promise(case: Case) -> Guarantee | None:
     return describe(case.system).guarantee(case.swept, configuration)
 
 
-def _cause(path: KeyPath, cause: Cause, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:
+def _cause(path: KeyPath, cause: CauseSpec, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:
     if cause.system not in scenario.systems.specs():
         yield (*path, "system"), _no_system(cause.system, scenario)
         return

@@ -18,7 +18,7 @@ from bench.scenario.values import (
     CountOrNone,
     Duration,
     Share,
-    Strict,
+    StrictModel,
     bytes_per_s,
     disk_bytes_per_s,
     stored_bytes,
@@ -30,7 +30,7 @@ from bench.sizing.workload import Workload
 _Positive = Annotated[float, Field(gt=0, strict=False)]
 
 
-class _NodeSpec(Strict):
+class _NodeSpec(StrictModel):
     """One node of a role."""
 
     cores: _Positive
@@ -40,7 +40,7 @@ class _NodeSpec(Strict):
     price: _Positive | None = None
 
 
-class _PartitionSpec(Strict):
+class _PartitionSpec(StrictModel):
     """What one partition carries: bytes a second written to it, and read from it by one consumer."""
 
     write: Annotated[float, BeforeValidator(disk_bytes_per_s)]
@@ -57,7 +57,7 @@ def _check_guarantee(words: str) -> str:
     return words
 
 
-class _RequirementSpec(Strict):
+class _RequirementSpec(StrictModel):
     messages_per_s: _Positive
     message_bytes: Count
     copies: Count | None = None

@@ -13,7 +13,7 @@ from bench.model import Jit, Pacing
 from bench.scenario.capacity_spec import CapacitySpec
 from bench.scenario.delivery_expectation import DeliveryExpectation
 from bench.scenario.expectation import Expectation, SystemName
-from bench.scenario.presentation import KEYS, MOST_ENTRIES, Cause, Comparison, Labels
+from bench.scenario.presentation import KEYS, MOST_ENTRIES, CauseSpec, ComparisonSpec, Labels
 from bench.scenario.system_spec import Systems, SystemSpec
 from bench.scenario.values import (
     Budget,
@@ -24,7 +24,7 @@ from bench.scenario.values import (
     Rate,
     Scalar,
     Share,
-    Strict,
+    StrictModel,
     SweptCount,
     SweptCountOrNone,
     SweptFlag,
@@ -35,20 +35,20 @@ from bench.scenario.values import (
 PROFILES = ("quick", "standard", "full")
 
 
-class TopicSpec(Strict):
+class TopicSpec(StrictModel):
     """What every system's topic has."""
 
     partitions: Annotated[SweptCount, about("How many partitions the topic has; a list is swept.")] = 1
 
 
-class Step(Strict):
+class RateStep(StrictModel):
     """One step of a schedule: this rate over all producers, for so long."""
 
     rate: Annotated[Rate, about("Sends per second, of all producers together.")]
     duration: Duration = Field(alias="for", description="For so long: 500ms, 6s, 2m, 1h.")
 
 
-class LoadSpec(Strict):
+class LoadSpec(StrictModel):
     """What the producers do. Without rate or schedule they are a closed loop."""
 
     producers: Annotated[
@@ -76,7 +76,7 @@ class LoadSpec(Strict):
         ),
     ] = None
     schedule: Annotated[
-        Annotated[list[Step], Field(min_length=1)] | None,
+        Annotated[list[RateStep], Field(min_length=1)] | None,
         about("An open loop of several rates, one after the other; the last one stays."),
     ] = None
 
@@ -102,13 +102,13 @@ class LoadSpec(Strict):
         return Pacing(tuple((step.duration, step.rate) for step in self.schedule or ()))
 
 
-class DiskSpec(Strict):
+class DiskSpec(StrictModel):
     """What one fsync costs: `as is`, or so much more on every server, held by the suite. A list is swept."""
 
     emulated_fsync: Annotated[FsyncCosts, about("`as is`, or by how much longer an fsync takes: 1ms, 5ms.")]
 
 
-class WarmUp(Strict):
+class WarmUp(StrictModel):
     """What is sent before anything counts: on a fresh cluster until its compilers rest, or so long; in each trial."""
 
     cluster: Annotated[
@@ -120,14 +120,14 @@ class WarmUp(Strict):
     trial: Annotated[Duration, about("How long each trial's load runs before what counts.")] = 1.0
 
 
-class SliceSpec(Strict):
+class SliceSpec(StrictModel):
     """How a trial's load is cut where nothing breaks: the slices of all cases of a cluster follow one another."""
 
     length: Annotated[Duration, about("How long the part of a slice is that counts.")] = 0.5
     lead_in: Annotated[Duration, about("How long each slice is loaded before what counts.")] = 0.1
 
 
-class Scenario(Strict):
+class Scenario(StrictModel):
     """A whole scenario, with one profile already laid over it."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$"), about("The file's name, without .yaml.")]
@@ -142,12 +142,12 @@ class Scenario(Strict):
         Field(default_factory=dict)
     )
     answer: Annotated[
-        list[Comparison],
+        list[ComparisonSpec],
         Field(max_length=MOST_ENTRIES),
         about("What the first page compares, the most important first; at most 3."),
     ] = Field(default_factory=list)
     causes: Annotated[
-        list[Cause],
+        list[CauseSpec],
         Field(max_length=MOST_ENTRIES),
         about("Why faults did what they did, and what prevents it; shown where the data agree; at most 3."),
     ] = Field(default_factory=list)

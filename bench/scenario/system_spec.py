@@ -15,7 +15,7 @@ from bench.scenario.values import (
     Count,
     Properties,
     Scalar,
-    Strict,
+    StrictModel,
     Swept,
     SweptCores,
     SweptDiskRate,
@@ -42,7 +42,7 @@ OF_SYSTEM = frozenset({"spare", "faults"})
 """What a variant may have in place of the system's own, beside settings."""
 
 
-class Variant(Strict):
+class Variant(StrictModel):
     """Settings that go together, by who owns them: one value of a sweep over whole configurations."""
 
     nodes: dict[str, Count] = Field(
@@ -72,7 +72,7 @@ class Variant(Strict):
         }
 
 
-class Omission(Strict):
+class Omission(StrictModel):
     """Points of the sweep that a scenario leaves out, and why."""
 
     where: Annotated[
@@ -85,7 +85,7 @@ class Omission(Strict):
     because: Annotated[str, Field(min_length=1), about("Why they are left out; the report lists it.")]
 
 
-class NodeSize(Strict):
+class NodeSize(StrictModel):
     """How much of the machine each node of a role gets while its cases are loaded; a list is swept."""
 
     cpu: Annotated[SweptCores | None, about("How many cores: 0.2 is a fifth of one.")] = None
@@ -105,7 +105,7 @@ class NodeSize(Strict):
     )
 
 
-class SystemSpec(Strict):
+class SystemSpec(StrictModel):
     """What each system has: its version, and settings by who owns them. A list is swept."""
 
     description: ClassVar[Description]
@@ -284,7 +284,7 @@ def _nodes_and_variants(description: Description) -> dict[str, Any]:
     title = _type_name(description)
     nodes = create_model(
         f"{title}Nodes",
-        __base__=Strict,
+        __base__=StrictModel,
         __doc__=f"{description.title}'s processes by role.",
         **{role.name: _count(role) for role in description.roles},
     )
@@ -310,7 +310,7 @@ def _settings(role: Role) -> Any:  # noqa: ANN401 - as above
     return dict[str, Scalar], Field(default_factory=dict, description=f"Settings of each {role.name}.")
 
 
-class AnySystems(Strict):
+class AnySystems(StrictModel):
     """The systems that a scenario compares."""
 
     @model_validator(mode="after")

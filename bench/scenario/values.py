@@ -210,7 +210,7 @@ def _fsync(value: object) -> object:
 FsyncCosts: TypeAlias = Annotated[str | list[str], BeforeValidator(_fsync)]
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """Unknown keys and other types are refused, nothing is converted. What stands below a key goes to the schema."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)

@@ -59,7 +59,8 @@ def size(
     Raises SizeError where a thousand nodes do not.
     """
     high, likely, low = (
-        _Role(role, stores, demands, requirement.replace_cpu_limit(limit), node, use) for use, limit in _ENDS
+        _RoleSizing(role, stores, demands, requirement.replace_cpu_limit(limit), node, use)
+        for use, limit in _ENDS
     )
     nodes = high.fewest()
     working = nodes - requirement.node_failures
@@ -78,7 +79,7 @@ def size(
 
 
 @dataclass(frozen=True, slots=True)
-class _Role:
+class _RoleSizing:
     """The nodes of a role under the peak, by one end of the predictions' intervals."""
 
     role: str

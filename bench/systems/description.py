@@ -92,7 +92,7 @@ class GlossaryTerm(NamedTuple):
     meaning: str
 
 
-class Image(NamedTuple):
+class PublishedImage(NamedTuple):
     """The image that a system's makers publish, and where its jars are, as Java's class path has it."""
 
     name: str
@@ -131,7 +131,7 @@ class Description:
     """How often a server writes each copy; 0 where it writes none to a disk."""
     installation: ClassVar[Installation | None] = None
     """None for a system that has no servers to install."""
-    image: ClassVar[Image | None] = None
+    image: ClassVar[PublishedImage | None] = None
     """None for a system that does not run in containers here."""
     address_key: ClassVar[str] = ""
     """What a file of an external cluster calls the address that clients connect to; empty where there is no such file.

@@ -19,7 +19,7 @@ from bench.model import NANOS, Node
 from bench.systems.server_metrics import Scrape
 from bench.telemetry import host
 from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SCRAPED, SUITE
-from bench.telemetry.scraping import Reader
+from bench.telemetry.scraping import MetricsScraper
 
 _TURN_S = 0.1
 """Servers are asked one after the other: seven at once fill two cores for a moment, and sends wait for tens of ms. One
@@ -65,7 +65,7 @@ class Observer:
         self._watched = watched
         self._keep = keep
         self._roles = {node.name: node.role for node in watched.servers}
-        self._readers = {name: Reader(scrape) for name, scrape in watched.scrapes.items()}
+        self._readers = {name: MetricsScraper(scrape) for name, scrape in watched.scrapes.items()}
         self._answers: dict[str, Future[None]] = {}
         self._turn = threading.Semaphore()
 

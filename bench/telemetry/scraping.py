@@ -14,7 +14,7 @@ from bench.systems.server_metrics import Scrape, Series
 _Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
-class Reader:
+class MetricsScraper:
     """Asks one server for its figures, and reads what it returns; `received_bytes` is how much that was so far."""
 
     def __init__(self, scrape: Scrape) -> None:

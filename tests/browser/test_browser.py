@@ -66,7 +66,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_report(small, trial_pages=True)
     publish([RunFolder(small)], run / "published")
     compare.write(
-        run_comparison.compare(run, run, run_comparison.Rule("throughput_msgs_per_s", 0.05)), run / "compare"
+        run_comparison.compare(run, run, run_comparison.ComparisonRule("throughput_msgs_per_s", 0.05)),
+        run / "compare",
     )
     family.write("durability", ["acks-sweep"], run.parent)
     return run

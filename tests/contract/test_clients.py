@@ -42,7 +42,7 @@ from bench.systems.pulsar.group_types import KEY_SHARED
 from bench.systems.pulsar.topics import TTL
 from bench.systems.registry import describe
 from bench.systems.server_metrics import COUNTERS, GAUGES, Scrape
-from bench.telemetry.scraping import Reader
+from bench.telemetry.scraping import MetricsScraper
 
 DEADLINE_S = 60.0
 GROUP_TYPES = {
@@ -786,7 +786,7 @@ def test_what_a_processor_settled_stays_so_though_it_is_killed_right_after(
 def shown(live: LiveSystem) -> dict[str, dict[str, float]]:
     """What every server tells of itself now, under the common names."""
     answers = {name: httpx.get(scrape.url).raise_for_status().text for name, scrape in live.scrapes.items()}
-    return {name: dict(Reader(live.scrapes[name]).read(answer)) for name, answer in answers.items()}
+    return {name: dict(MetricsScraper(live.scrapes[name]).read(answer)) for name, answer in answers.items()}
 
 
 def test_every_server_tells_of_itself_under_the_common_names(live_system: LiveSystem) -> None:

@@ -117,9 +117,11 @@ def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: P
     assert trial["e2e_max_ns"] == 26_000_000
 
     with pytest.raises(NotComparableError, match="--accept case"):
-        run_comparison.compare(tmp_path, run, run_comparison.Rule("service_p50_ns", 0.05))
+        run_comparison.compare(tmp_path, run, run_comparison.ComparisonRule("service_p50_ns", 0.05))
     anything = ("scenario", "profile", "seed", "case")
-    comparison = run_comparison.compare(tmp_path, run, run_comparison.Rule("service_p50_ns", 0.05, anything))
+    comparison = run_comparison.compare(
+        tmp_path, run, run_comparison.ComparisonRule("service_p50_ns", 0.05, anything)
+    )
     assert [case.ratio for case in comparison.cases] == [pytest.approx(1.0)]
 
 
@@ -133,7 +135,7 @@ def test_a_driver_of_the_benchmark_is_compared_with_the_case_that_it_is_said_to_
     anything = ("scenario", "profile", "seed", "case")
 
     def compare(**match: str) -> list[float | None]:
-        rule = run_comparison.Rule("service_p50_ns", 0.05, anything, match)
+        rule = run_comparison.ComparisonRule("service_p50_ns", 0.05, anything, match)
         return [case.ratio for case in run_comparison.compare(run, tmp_path, rule).cases]
 
     with pytest.raises(

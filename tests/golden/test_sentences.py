@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.report.answer.configurations import Figure, Measure
-from bench.report.answer.effect import Effect, Outcome
+from bench.report.answer.configurations import Measure, ValueText
+from bench.report.answer.effect import Effect, EffectOutcome
 from bench.report.answer.sentences import sentence
 
 SLOWER = Effect(1.73, 1.21, 2.34, 5)
@@ -21,8 +21,8 @@ CHANGE = {
     "measure": Measure.SEND,
     "metric": "the p99 time of a send",
     "smallest": "5 %",
-    "of": Figure(ms="1.41", rate="711", bytes="62.6", time="4.81 ms"),
-    "to": Figure(ms="0.812", rate="1,231", bytes="1.15", time="3.51 ms"),
+    "of": ValueText(ms="1.41", rate="711", bytes="62.6", time="4.81 ms"),
+    "to": ValueText(ms="0.812", rate="1,231", bytes="1.15", time="3.51 ms"),
 }
 GUARANTEE = {
     "guarantee": "the loss of any one node, not a power cut",
@@ -33,12 +33,12 @@ GUARANTEE = {
     "smallest": "5 %",
     "first": "Kafka",
     "second": "Pulsar",
-    "of": Figure(ms="0.657", rate="1,523", time="4.81 ms"),
-    "to": Figure(ms="1.62", rate="619", time="3.51 ms"),
+    "of": ValueText(ms="0.657", rate="1,523", time="4.81 ms"),
+    "to": ValueText(ms="1.62", rate="619", time="3.51 ms"),
 }
 
 
-def change(outcome: Outcome, effect: Effect = SLOWER, **others: Any) -> str:
+def change(outcome: EffectOutcome, effect: Effect = SLOWER, **others: Any) -> str:
     return sentence("change", CHANGE | {"outcome": outcome, "effect": effect.upward.slots} | others)
 
 
@@ -47,42 +47,42 @@ def guarantee(outcome: str, effect: Effect = SLOWER, **others: Any) -> str:
 
 
 def test_a_change_that_slows_one_send_down() -> None:
-    assert change(Outcome.LESS) == (
+    assert change(EffectOutcome.LESS) == (
         "On Kafka, waiting for all four replicas instead of only the leader made a send 1.73 times as long "
         "(95 % interval 1.21 to 2.34): 1.41 against 0.812 ms, one at a time."
     )
 
 
 def test_a_change_that_speeds_one_send_up() -> None:
-    assert change(Outcome.MORE, change="one replica instead of four") == (
+    assert change(EffectOutcome.MORE, change="one replica instead of four") == (
         "On Kafka, one replica instead of four made a send 1.73 times as fast (95 % interval 1.21 to 2.34): "
         "1.41 against 0.812 ms, one at a time."
     )
 
 
 def test_a_change_of_a_rate() -> None:
-    assert change(Outcome.LESS, measure=Measure.RATE, change="twelve partitions instead of one") == (
+    assert change(EffectOutcome.LESS, measure=Measure.RATE, change="twelve partitions instead of one") == (
         "On Kafka, twelve partitions instead of one lowered throughput 1.73 times (95 % interval 1.21 to 2.34): "
         "711 against 1,231 messages/s."
     )
-    assert change(Outcome.MORE, measure=Measure.BYTES, change="messages of 100 kB instead of 1 kB") == (
+    assert change(EffectOutcome.MORE, measure=Measure.BYTES, change="messages of 100 kB instead of 1 kB") == (
         "On Kafka, messages of 100 kB instead of 1 kB raised throughput 1.73 times (95 % interval 1.21 to 2.34): "
         "62.6 against 1.15 MB/s."
     )
 
 
 def test_a_change_of_a_time() -> None:
-    assert change(Outcome.MORE, measure=Measure.TIME, change="waiting for the slow follower") == (
+    assert change(EffectOutcome.MORE, measure=Measure.TIME, change="waiting for the slow follower") == (
         "On Kafka, waiting for the slow follower made the p99 time of a send 1.73 times as long "
         "(95 % interval 1.21 to 2.34): 4.81 ms against 3.51 ms."
     )
-    assert change(Outcome.LESS, measure=Measure.TIME, change="a smaller ack quorum").startswith(
+    assert change(EffectOutcome.LESS, measure=Measure.TIME, change="a smaller ack quorum").startswith(
         "On Kafka, a smaller ack quorum shortened the p99 time of a send 1.73 times (95 % interval 1.21 to 2.34): "
     )
 
 
 def test_a_change_without_a_difference_that_matters() -> None:
-    assert change(Outcome.SAME, SMALL, change="syncing the journal") == (
+    assert change(EffectOutcome.SAME, SMALL, change="syncing the journal") == (
         "On Kafka, syncing the journal made no difference larger than 5 % "
         "(1.01 times, 95 % interval 0.98 to 1.04): "
         "1.41 against 0.812 ms, one at a time."
@@ -90,10 +90,10 @@ def test_a_change_without_a_difference_that_matters() -> None:
 
 
 def test_a_change_that_is_not_decided() -> None:
-    assert change(Outcome.UNDECIDED, OPEN, change="syncing the journal").startswith(
+    assert change(EffectOutcome.UNDECIDED, OPEN, change="syncing the journal").startswith(
         "For syncing the journal, no difference can be told on Kafka (1.04 times, 95 % interval 0.97 to 1.12): "
     )
-    assert change(Outcome.UNDECIDED, BARE, change="syncing the journal").startswith(
+    assert change(EffectOutcome.UNDECIDED, BARE, change="syncing the journal").startswith(
         "For syncing the journal, no difference can be told on Kafka (2.5 times, 1 round, no interval): "
     )
 
@@ -394,8 +394,8 @@ def test_what_trials_came_to() -> None:
                 "count": 12,
                 "fastest": "1 replica",
                 "slowest": "4 replicas, wait for all",
-                "best": Figure(ms="0.328", rate="3,045"),
-                "worst": Figure(ms="1.41", rate="711"),
+                "best": ValueText(ms="0.328", rate="3,045"),
+                "worst": ValueText(ms="1.41", rate="711"),
             },
             (
                 "On Kafka a send took 0.328 ms (1 replica) to 1.41 ms (4 replicas, wait for all), the ends of 12 "

@@ -15,7 +15,7 @@ from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.gates import fsync_cost
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Place, Unproven
+from bench.faults.fault import FaultEffect, Place, Unproven
 from bench.faults.kinds import kinds
 from bench.model import Node
 from tests.integration.echo import echo, running
@@ -88,7 +88,7 @@ def nobody_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def strike(
     kind: str, backend: ProcessBackend, nodes: Sequence[Node], struck: Node, **settings: Any
-) -> Effect:
+) -> FaultEffect:
     place = Place(backend, nodes, "10.99.9.254", lambda name: [node for node in nodes if node.name == name])
     return kinds()[kind].model_validate({"target": struck.name, **settings}).strike(place, [struck])
 

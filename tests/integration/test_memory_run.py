@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pypdf import PdfReader
 
-from bench.systems.memory.faults import Fault, Faults, fault_of
+from bench.systems.memory.faults import Faults, MessageFault, fault_of
 from tests.whole_runs import bench, finished, mentioning, only, rows, scenario, until
 
 pytestmark = pytest.mark.integration
@@ -28,12 +28,12 @@ FAULTS = {
 }
 
 
-def late(hit: Sequence[Fault]) -> int:
+def late(hit: Sequence[MessageFault]) -> int:
     """Count the swapped messages that a later one overtook, of one producer in one partition."""
-    absent = {Fault.LOSS, Fault.UNKNOWN_ABSENT, Fault.FAIL}
+    absent = {MessageFault.LOSS, MessageFault.UNKNOWN_ABSENT, MessageFault.FAIL}
     waiting = overtaken = 0
     for fault in hit:
-        if fault is Fault.SWAP and not waiting:
+        if fault is MessageFault.SWAP and not waiting:
             waiting = 1
         elif fault not in absent:
             overtaken, waiting = overtaken + waiting, 0
@@ -100,11 +100,11 @@ def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(t
     (row,) = rows(run, "trials")
     injected = {
         "sent": len(sent),
-        "lost": hit[Fault.LOSS],
-        "duplicates": hit[Fault.DUPLICATE],
-        "fail_present": hit[Fault.GHOST_FAIL],
-        "unknown_present": hit[Fault.GHOST_UNKNOWN],
-        "unknown_absent": hit[Fault.UNKNOWN_ABSENT],
+        "lost": hit[MessageFault.LOSS],
+        "duplicates": hit[MessageFault.DUPLICATE],
+        "fail_present": hit[MessageFault.GHOST_FAIL],
+        "unknown_present": hit[MessageFault.GHOST_UNKNOWN],
+        "unknown_absent": hit[MessageFault.UNKNOWN_ABSENT],
         "out_of_order": sum(late(of_one) for of_one in hits.values()),
         "foreign": 0,
     }
@@ -114,7 +114,7 @@ def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(t
         assert told == {name: injected[name] for name in told}
     doubled, swapped = (
         {(p, s) for p, s in sent if fault_of(Faults.of(FAULTS), p, s) is kind}
-        for kind in (Fault.DUPLICATE, Fault.SWAP)
+        for kind in (MessageFault.DUPLICATE, MessageFault.SWAP)
     )
     listed = rows(run, "messages")
     assert {who(one) for one in listed if one["kind"] == "duplicate"} == doubled

@@ -15,7 +15,7 @@ import pytest
 from bench.backends.delayed_node import Link
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Place, Unproven
+from bench.faults.fault import FaultEffect, Place, Unproven
 from bench.faults.kinds import kinds
 from bench.model import Node
 from tests.integration.echo import DATAGRAMS, echo, namespace_socket, reaches, running
@@ -36,7 +36,7 @@ def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
 
 def strike(
     kind: str, backend: ProcessBackend, nodes: Sequence[Node], struck: Sequence[Node], **settings: Any
-) -> Effect:
+) -> FaultEffect:
     place = Place(backend, nodes, backend.client, lambda name: [node for node in nodes if node.name == name])
     asked = {"target": [node.name for node in struck], **settings}
     return kinds()[kind].model_validate(asked).strike(place, struck)

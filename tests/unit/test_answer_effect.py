@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.report.answer.effect import Effect, Outcome
+from bench.report.answer.effect import Effect, EffectOutcome
 
 SMALLEST = 0.05
 
@@ -12,19 +12,19 @@ SMALLEST = 0.05
 @pytest.mark.parametrize(
     ("ratio", "low", "high", "outcome"),
     [
-        (2.5, 2.4, 2.6, Outcome.MORE),
-        (0.4, 0.38, 0.42, Outcome.LESS),
-        (1.01, 0.98, 1.04, Outcome.SAME),
-        (1.03, 1.01, 1.05, Outcome.SAME),
-        (1.04, 1.02, 1.07, Outcome.UNDECIDED),
-        (1.04, 0.97, 1.12, Outcome.UNDECIDED),
-        (2.5, 0.9, 6.9, Outcome.UNDECIDED),
-        (2.5, None, None, Outcome.UNDECIDED),
-        (None, None, None, Outcome.UNDECIDED),
+        (2.5, 2.4, 2.6, EffectOutcome.MORE),
+        (0.4, 0.38, 0.42, EffectOutcome.LESS),
+        (1.01, 0.98, 1.04, EffectOutcome.SAME),
+        (1.03, 1.01, 1.05, EffectOutcome.SAME),
+        (1.04, 1.02, 1.07, EffectOutcome.UNDECIDED),
+        (1.04, 0.97, 1.12, EffectOutcome.UNDECIDED),
+        (2.5, 0.9, 6.9, EffectOutcome.UNDECIDED),
+        (2.5, None, None, EffectOutcome.UNDECIDED),
+        (None, None, None, EffectOutcome.UNDECIDED),
     ],
 )
 def test_one_is_ahead_beyond_1_and_beyond_the_smallest_effect(
-    ratio: float | None, low: float | None, high: float | None, outcome: Outcome
+    ratio: float | None, low: float | None, high: float | None, outcome: EffectOutcome
 ) -> None:
     assert Effect(ratio, low, high, 5).outcome(SMALLEST) is outcome
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.capacity.capacity import Capacity, Step, combine_starts, pass_shares
+from bench.capacity.capacity import Capacity, SearchStep, combine_starts, pass_shares
 from bench.capacity.judgement import HoldVerdict, Judgement
 
 PASSED, FAILED, UNDECIDED, CLIENT_LIMITED = HoldVerdict
 
 
-def step(rate: float, verdict: HoldVerdict, seconds: float = 60) -> Step:
-    return Step(rate, seconds, Judgement(verdict, ""), confirms=True)
+def step(rate: float, verdict: HoldVerdict, seconds: float = 60) -> SearchStep:
+    return SearchStep(rate, seconds, Judgement(verdict, ""), confirms=True)
 
 
 def capacity(passed: float | None, failed: float | None) -> Capacity:

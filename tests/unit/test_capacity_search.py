@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.capacity.capacity import Capacity, Step
+from bench.capacity.capacity import Capacity, SearchStep
 from bench.capacity.hold import Hold
 from bench.capacity.judgement import HoldVerdict
 from bench.capacity.search import HoldRequest, Search, SearchPlan
@@ -287,6 +287,6 @@ def test_steps_hold_the_seconds_and_the_reason() -> None:
     result, _ = search_on(up_to(600))
     first = result.steps[0]
 
-    assert isinstance(first, Step)
+    assert isinstance(first, SearchStep)
     assert first.seconds == 20
     assert first.judgement.reason.startswith("0 % of the messages")

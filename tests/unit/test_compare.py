@@ -22,7 +22,7 @@ from bench.errors import NotComparableError
 from bench.model import CaseComparison, Change
 from bench.records.trial import TrialRecord
 from bench.report import results
-from bench.report.pages.compare import Comparison, Speed, verdict
+from bench.report.pages.compare import RunComparison, Speed, verdict
 from bench.run import run_comparison
 from tests.records import trial_record
 from tests.report_data import build
@@ -120,7 +120,7 @@ def test_a_tenth_slower_is_seen_in_nine_of_ten_cases() -> None:
     )
 
 
-def many(first: Values, second: Values) -> Comparison:
+def many(first: Values, second: Values) -> RunComparison:
     """Compare two runs, given by round and case."""
     one, other = (
         [row for case, values in enumerate(run.T) for row in rows(list(values), case=str(case))]
@@ -129,9 +129,9 @@ def many(first: Values, second: Values) -> Comparison:
     return judged(compare(one, other, RATE, 0.05))
 
 
-def judged(cases: list[CaseComparison]) -> Comparison:
+def judged(cases: list[CaseComparison]) -> RunComparison:
     nothing = cast("Results", None)
-    return Comparison(
+    return RunComparison(
         first=nothing,
         second=nothing,
         metric=RATE,
@@ -506,7 +506,7 @@ def test_runs_without_a_case_in_common_are_refused(runs: tuple[Path, Path], tmp_
     with pytest.raises(
         NotComparableError, match=r"no case is in both runs: the first has memory .*, the second kafka acks=9"
     ):
-        run_comparison.compare(runs[0], table.parents[1], run_comparison.Rule(RATE, 0.05))
+        run_comparison.compare(runs[0], table.parents[1], run_comparison.ComparisonRule(RATE, 0.05))
 
 
 def test_a_comparison_that_tells_nothing_has_a_status_of_its_own(tmp_path: Path) -> None:
@@ -532,7 +532,7 @@ def test_unlike_manifests_are_refused_with_what_differs(runs: tuple[Path, Path],
     other = changed(runs[0], tmp_path, profile="quick", versions={"kafka": "9.9.9"})
 
     with pytest.raises(NotComparableError) as refused:
-        run_comparison.compare(runs[0], other, run_comparison.Rule(RATE, 0.05))
+        run_comparison.compare(runs[0], other, run_comparison.ComparisonRule(RATE, 0.05))
 
     assert "profile: standard and quick" in str(refused.value)
     assert "--accept profile" in str(refused.value)
@@ -543,7 +543,7 @@ def test_unlike_manifests_are_refused_with_what_differs(runs: tuple[Path, Path],
 def test_what_is_accepted_is_said_on_the_page(runs: tuple[Path, Path], tmp_path: Path) -> None:
     other = changed(runs[0], tmp_path, profile="quick")
 
-    found = run_comparison.compare(runs[0], other, run_comparison.Rule(RATE, 0.05, ("profile",)))
+    found = run_comparison.compare(runs[0], other, run_comparison.ComparisonRule(RATE, 0.05, ("profile",)))
 
     assert found.accepted == [("profile", "standard", "quick")]
 
@@ -633,8 +633,10 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     pd.read_parquet(table).assign(machine_probe_ns=3_000_000).to_parquet(table)
 
     with pytest.raises(NotComparableError, match=r"machine.probe_ns: 2.5 ms and 3 ms"):
-        run_comparison.compare(runs[0], slow, run_comparison.Rule(RATE, 0.05))
-    found = run_comparison.compare(runs[0], slow, run_comparison.Rule(RATE, 0.05, ("machine.probe_ns",)))
+        run_comparison.compare(runs[0], slow, run_comparison.ComparisonRule(RATE, 0.05))
+    found = run_comparison.compare(
+        runs[0], slow, run_comparison.ComparisonRule(RATE, 0.05, ("machine.probe_ns",))
+    )
 
     run_comparison.show(found, tmp_path)
     page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
@@ -677,7 +679,7 @@ def test_a_case_that_the_second_run_planned_and_has_no_trial_of_is_worse(
 ) -> None:
     cut_short = without_a_case(runs[0], tmp_path, planned=True)
 
-    found = run_comparison.compare(runs[0], cut_short, run_comparison.Rule(RATE, 0.05))
+    found = run_comparison.compare(runs[0], cut_short, run_comparison.ComparisonRule(RATE, 0.05))
 
     assert {case.case: case.reason for case in found.cases} == {
         "memory loss=0": "no valid trial",
@@ -703,10 +705,10 @@ def test_a_figure_that_one_run_has_nowhere_is_refused(
         match=rf"--metric service_p90_ns: no trial of the {('first', 'second')[at]} run, changed, has it; they have "
         rf"{RATE}, throughput_bytes_per_s, service_mean_ns, service_p50_ns",
     ):
-        run_comparison.compare(*pair, run_comparison.Rule("service_p90_ns", 0.05))
+        run_comparison.compare(*pair, run_comparison.ComparisonRule("service_p90_ns", 0.05))
 
     trials.assign(**{RATE: 0.0}).to_parquet(table)
-    run_comparison.compare(*pair, run_comparison.Rule("service_p90_ns", 0.05))
+    run_comparison.compare(*pair, run_comparison.ComparisonRule("service_p90_ns", 0.05))
 
 
 @pytest.mark.parametrize("again", ["memory loss=0 = memory loss=0.001", "memory loss=0.001 = memory loss=0"])

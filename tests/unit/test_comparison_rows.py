@@ -10,7 +10,7 @@ import pytest
 
 from bench.report import results, style
 from bench.report.figures import comparison_rows
-from bench.report.figures.comparison_rows import ComparedCases, Row
+from bench.report.figures.comparison_rows import CaseRow, ComparedCases
 from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import DeclaredComparison, Labels, Presentation
 from bench.report.results import Results
@@ -107,7 +107,7 @@ def test_other_rates_are_drawn_as_rates(found: Results, metric: str, head: str) 
 
 def test_it_says_in_words_what_it_shows(found: Results) -> None:
     compared = [
-        ComparedCases("Waiting", RATE, (Row("kafka", "wait for all", str(found.cases["case"].iloc[0])),))
+        ComparedCases("Waiting", RATE, (CaseRow("kafka", "wait for all", str(found.cases["case"].iloc[0])),))
     ]
 
     words = comparison_rows.in_words(found, compared, one_send_open=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder
+from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunRecords
 from bench.analysis.verdicts.deciding_rows import MeasuredRows, expectation_rows, never_run
 from bench.analysis.verdicts.expectations import judge
 from bench.records.trial import TrialRecord
@@ -297,7 +297,7 @@ def test_a_claim_does_not_hold_by_the_cases_that_were_run(missing: tuple[str, ..
     ]
     every = [*ran, *(planned(2 + number, copies) for number, copies in enumerate(missing))]
     plan = PlanRecord(format=1, swept={"kafka": ["replicas"]}, trials=every)
-    folder = RunFolder(Path(), ManifestRecord(format=1), plan, tuple(records))
+    folder = RunRecords(Path(), ManifestRecord(format=1), plan, tuple(records))
     claim = {"id": "kept", "claim": "None is lost", "system": "kafka", "metric": "lost", "at_most": 0}
     rows = [
         {"trial": one.trial, "round": 0, "system": "kafka", "case": one.name, "verdict": "valid", "lost": 0}

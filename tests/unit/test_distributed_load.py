@@ -14,7 +14,17 @@ import pytest
 
 from bench.errors import LoadError, MissingAgentsError, SetupError
 from bench.load.agent import Wire, address_of, introduce, read_token
-from bench.load.commands import Close, Drain, Finish, Open, Produce, RateHold, RunSlice, Subscribe, Verify
+from bench.load.commands import (
+    Close,
+    DrainConsumers,
+    Finish,
+    Open,
+    Produce,
+    RateHold,
+    RunSlice,
+    Subscribe,
+    Verify,
+)
 from bench.load.distributed_load import DistributedConsumers, DistributedProducers, LoadProcess, split
 from bench.load.joined_agents import Invitation, gather_agents
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
@@ -123,7 +133,7 @@ def test_slices_of_open_trials_are_merged(folder: Path, processes: Processes) ->
     held = RateHold(rate=100.0, lead_in_s=0.1, seconds=0.5, overrun_s=0.1)
     second = producing.call(RunSlice(trial=6, number=1, held=held), 30)
     expected = second["acked_before"] + second["acked"]
-    drained = consuming.call(Drain(trial=6, expected=expected, grace_s=5.0, to_disk=True), 30)
+    drained = consuming.call(DrainConsumers(trial=6, expected=expected, grace_s=5.0, to_disk=True), 30)
     closed = producing.call(Close(trial=6), 30)
     consuming.call(Finish(trial=6, expected=expected, grace_s=5.0), 30)
 

@@ -36,7 +36,7 @@ def struck(tmp_path: Path, gaps_s: list[float | None], ended: dict[int, str] | N
     return replace(found, faults=faults)
 
 
-def course(found: Results) -> downtime.Course:
+def course(found: Results) -> downtime.TrialDowntime:
     (one,) = downtime.courses(found, sweep.parts(found))
     return one
 

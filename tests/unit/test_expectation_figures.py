@@ -4,7 +4,7 @@ import pandas as pd
 
 from bench.numbers import NOTHING
 from bench.report import sweep
-from bench.report.expectation_figures import ExpectationFigure, Figure, heads
+from bench.report.expectation_figures import ExpectationFigure, MetricFormat, heads
 from bench.report.results import Results
 from bench.report.sections import expectation_figures
 from tests.fault_sketch import Case, Trial, results
@@ -77,7 +77,7 @@ def test_a_read_beside_the_load_has_its_times_before_and_meanwhile() -> None:
 
 
 def test_a_head_names_the_step_only_where_another_figure_has_the_same_words() -> None:
-    until, copied = Figure("time until it took its part", str), Figure("copied", str)
+    until, copied = MetricFormat("time until it took its part", str), MetricFormat("copied", str)
     figures = [
         ExpectationFigure("share_ns", until, "fault", "node added"),
         ExpectationFigure("copied_bytes", copied, "transfer", "replicas moved"),

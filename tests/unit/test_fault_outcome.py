@@ -10,11 +10,11 @@ from bench.records.steps import StrikeRecord, UndoRecord
 from bench.report import case_groups, fault_words, loss, outage, sweep
 from bench.report.answer import fault_table
 from bench.report.answer.fault_findings import fault_run, findings
-from bench.report.loss import Span
+from bench.report.loss import LossPosition
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import fault_cells, fault_outcome
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 from bench.report.sections.promise_coverage import Coverage
 from tests.fault_sketch import Case, Trial, results
 
@@ -31,7 +31,7 @@ def two_replicas(*trials: Trial) -> Case:
     return replace(kafka(*trials, acks="all"), asked={"topic": {"replicas": 2, "min.insync.replicas": 2}})
 
 
-def outcome(*trials: Trial, **changes: str) -> Outcome:
+def outcome(*trials: Trial, **changes: str) -> FaultOutcome:
     found = results(kafka(*trials, **changes))
     (part,) = sweep.parts(found)
     (one,) = fault_outcome.outcomes(found, part, Labels())
@@ -129,7 +129,11 @@ def test_losses_lie_before_the_fault_or_after_it_or_here_and_there() -> None:
 
     spans = [loss.loss(found, found.trials) for found in (before, after, some)]
 
-    assert [one and one.span for one in spans] == [Span.BEFORE_FAULT, Span.AFTER_FAULT, Span.SOME]
+    assert [one and one.span for one in spans] == [
+        LossPosition.BEFORE_FAULT,
+        LossPosition.AFTER_FAULT,
+        LossPosition.SOME,
+    ]
     assert [one and (one.low_ns / SECOND, one.high_ns / SECOND) for one in spans] == [
         (0.85, 0.85),
         (14.0, 14.0),
@@ -147,7 +151,7 @@ def test_of_several_faults_a_loss_is_held_against_the_one_that_it_reaches_to() -
     known = loss.loss(found, found.trials)
 
     assert known is not None
-    assert (known.span, known.kind, known.low_ns) == (Span.BEFORE_FAULT, "kill", 2 * SECOND)
+    assert (known.span, known.kind, known.low_ns) == (LossPosition.BEFORE_FAULT, "kill", 2 * SECOND)
     assert findings(fault_run(found, Labels()))[0].text == (
         "Kafka lost the last 2.0 s of writes before the kill: 4,000 messages in each trial."
     )
@@ -170,7 +174,7 @@ def test_what_a_disturbed_trial_lost_counts_as_any_other_loss() -> None:
     without, with_it = (results(kafka(quiet, quiet, other)) for other in (less, more))
 
     assert loss.loss(without, without.trials) == loss.Loss(
-        (2_000, 2_000, 500), Span.BEFORE_FAULT, SECOND / 4, SECOND, kind="kill"
+        (2_000, 2_000, 500), LossPosition.BEFORE_FAULT, SECOND / 4, SECOND, kind="kill"
     )
     assert (known := loss.loss(with_it, with_it.trials)) is not None
     assert known.counts == (2_000, 2_000, 3_000)
@@ -201,7 +205,7 @@ def test_a_group_is_named_by_what_only_its_cases_have() -> None:
     )
 
 
-def of_case(case: Case) -> fault_outcome.Outcome:
+def of_case(case: Case) -> fault_outcome.FaultOutcome:
     found = results(case)
     (part,) = sweep.parts(found)
     (case_outcome,) = fault_outcome.outcomes(found, part, Labels())

@@ -23,7 +23,7 @@ def look() -> Iterator[None]:
         yield
 
 
-def courses(*cases: Case, window_s: float = 90.0) -> list[fault_timeline.Course]:
+def courses(*cases: Case, window_s: float = 90.0) -> list[fault_timeline.FaultTimeline]:
     found = results(*cases, window_s=window_s)
     return fault_timeline.courses(found, sweep.parts(found), Labels())
 

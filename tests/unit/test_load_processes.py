@@ -23,7 +23,7 @@ from gevent import GreenletExit
 from bench.errors import LoadError, NodeDiedError
 from bench.load.commands import (
     Close,
-    Drain,
+    DrainConsumers,
     Finish,
     Open,
     Produce,
@@ -35,13 +35,13 @@ from bench.load.commands import (
     to_line,
 )
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
-from bench.load.progress import Progress
+from bench.load.progress import ProgressReporter
 from bench.load.recorder import SendRecorder
 from bench.load.schemas import RECEIVES, SENDS
 from bench.load.sender import Span
 from bench.load.vitals import Vitals
 from bench.model import NANOS, Cluster, Load, Pacing, Settings, Topic
-from bench.systems.memory.faults import Fault, Faults, fault_of
+from bench.systems.memory.faults import Faults, MessageFault, fault_of
 from bench.systems.memory.system import Memory
 
 TOPIC = Topic("topic", 3)
@@ -55,8 +55,14 @@ FAULTS: Settings = {
     "unknown_absent": 0.03,
     "fails": 0.03,
 }
-STORED = {Fault.NONE, Fault.DUPLICATE, Fault.SWAP, Fault.GHOST_FAIL, Fault.GHOST_UNKNOWN}
-ACKED = {Fault.NONE, Fault.DUPLICATE, Fault.SWAP, Fault.LOSS}
+STORED = {
+    MessageFault.NONE,
+    MessageFault.DUPLICATE,
+    MessageFault.SWAP,
+    MessageFault.GHOST_FAIL,
+    MessageFault.GHOST_UNKNOWN,
+}
+ACKED = {MessageFault.NONE, MessageFault.DUPLICATE, MessageFault.SWAP, MessageFault.LOSS}
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -162,12 +168,14 @@ def test_every_fault_shows_in_the_event_log_exactly(
     faults = faults_of(trial.sends())
     assert done["sent"] == len(faults) == 20_000
     by_fault = Counter(faults.values())
-    assert min(by_fault[fault] for fault in Fault) > 400
+    assert min(by_fault[fault] for fault in MessageFault) > 400
     assert done["acked"] == sum(by_fault[fault] for fault in ACKED)
-    assert done["failed"] == by_fault[Fault.FAIL] + by_fault[Fault.GHOST_FAIL]
-    assert done["unknown"] == by_fault[Fault.GHOST_UNKNOWN] + by_fault[Fault.UNKNOWN_ABSENT]
+    assert done["failed"] == by_fault[MessageFault.FAIL] + by_fault[MessageFault.GHOST_FAIL]
+    assert done["unknown"] == by_fault[MessageFault.GHOST_UNKNOWN] + by_fault[MessageFault.UNKNOWN_ABSENT]
 
-    expected = {who: 2 if fault is Fault.DUPLICATE else 1 for who, fault in faults.items() if fault in STORED}
+    expected = {
+        who: 2 if fault is MessageFault.DUPLICATE else 1 for who, fault in faults.items() if fault in STORED
+    }
     assert identities(trial.receives("verify")) == expected
     read = {name: verified.pop(name) for name in ("at", "first_ns", "last_ns", "stalls")}
     assert read["stalls"] == []
@@ -184,7 +192,7 @@ def test_every_fault_shows_in_the_event_log_exactly(
     assert finished["distinct"] == stored
 
 
-def faults_of(sends: Rows) -> dict[tuple[int, int], Fault]:
+def faults_of(sends: Rows) -> dict[tuple[int, int], MessageFault]:
     faults = Faults.of(FAULTS)
     return {
         (row["producer"], row["sequence"]): fault_of(faults, row["producer"], row["sequence"])
@@ -317,7 +325,7 @@ def test_progress_comes_twice_a_second_and_at_once_for_awaited_acks(monkeypatch:
     recorder = cast("SendRecorder", Acks(clock))
 
     with suppress(GreenletExit):
-        Progress(recorder, [], Span(), Vitals(Span()), (100, 10, 13, 14), heard.append).run()
+        ProgressReporter(recorder, [], Span(), Vitals(Span()), (100, 10, 13, 14), heard.append).run()
 
     assert [(one["at_ns"] // 1_000_000, one["acked"]) for one in heard] == [
         (0, 0),
@@ -599,7 +607,7 @@ def test_a_slice_can_hold_a_rate_of_its_own_and_is_on_disk_then(
         RunSlice(trial=4, number=1, held=RateHold(rate=100.0, lead_in_s=0.1, seconds=0.4, overrun_s=0.0)), 30
     )
     expected = held["acked_before"] + held["acked"]
-    consumer_worker.call(Drain(trial=4, expected=expected, grace_s=10, to_disk=True), 30)
+    consumer_worker.call(DrainConsumers(trial=4, expected=expected, grace_s=10, to_disk=True), 30)
 
     rows = [row for row in trial.sends() if row["slice"] == 1]
     assert len(trial.sends()) == expected == len(trial.receives("live"))
@@ -643,8 +651,8 @@ def test_consumers_are_waited_for_until_they_have_what_was_sent(
     consumer_worker.call(trial.subscribe(consumers=2), 30)
     worker.call(trial.produce(closed(messages=300)), 60)
 
-    assert consumer_worker.call(Drain(trial=4, expected=300, grace_s=10), 30) == {"received": 300}
+    assert consumer_worker.call(DrainConsumers(trial=4, expected=300, grace_s=10), 30) == {"received": 300}
     begun = time.monotonic()
-    assert consumer_worker.call(Drain(trial=4, expected=301, grace_s=0.3), 30) == {"received": 300}
+    assert consumer_worker.call(DrainConsumers(trial=4, expected=301, grace_s=0.3), 30) == {"received": 300}
     assert time.monotonic() - begun >= 0.3
     assert consumer_worker.call(Finish(trial=4, expected=300, grace_s=10), 30)["distinct"] == 300

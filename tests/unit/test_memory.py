@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench.errors import ClusterError
 from bench.load.payload import encoder
 from bench.model import Case, Cluster, Load, Outcome, Pacing, Scalar, Topic
-from bench.systems.memory.faults import Fault, Faults, delay_ns_of, fault_of, identity
+from bench.systems.memory.faults import Faults, MessageFault, delay_ns_of, fault_of, identity
 from bench.systems.memory.system import Memory
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
@@ -51,7 +51,7 @@ def sequences(received: Sequence[ReceivedMessage]) -> list[int]:
     return [(identity(message.payload) or (0, -1))[1] for message in received]
 
 
-def hit_by(fault: Fault, count: int, **producer: Scalar) -> list[int]:
+def hit_by(fault: MessageFault, count: int, **producer: Scalar) -> list[int]:
     faults = Faults.of(producer)
     return [sequence for sequence in range(count) if fault_of(faults, 0, sequence) is fault]
 
@@ -70,7 +70,7 @@ def test_without_faults_all_is_stored_in_order_and_told_truly(memory: Memory) ->
 
 def test_lost_messages_are_acked_and_absent(memory: Memory) -> None:
     over = send(memory, 1000, seed=3, loss=0.1)
-    lost = hit_by(Fault.LOSS, 1000, seed=3, loss=0.1)
+    lost = hit_by(MessageFault.LOSS, 1000, seed=3, loss=0.1)
 
     assert {done.outcome for done in over} == {Outcome.OK}
     assert 50 < len(lost) < 150
@@ -82,19 +82,21 @@ def test_duplicates_are_stored_twice(memory: Memory) -> None:
 
     twice = [sequence for sequence, count in Counter(sequences(read(memory))).items() if count == 2]
 
-    assert sorted(twice) == hit_by(Fault.DUPLICATE, 1000, seed=3, duplicates=0.1)
+    assert sorted(twice) == hit_by(MessageFault.DUPLICATE, 1000, seed=3, duplicates=0.1)
 
 
 @pytest.mark.parametrize(
     ("fault", "outcome", "stored"),
     [
-        (Fault.GHOST_FAIL, Outcome.FAIL, True),
-        (Fault.GHOST_UNKNOWN, Outcome.UNKNOWN, True),
-        (Fault.UNKNOWN_ABSENT, Outcome.UNKNOWN, False),
-        (Fault.FAIL, Outcome.FAIL, False),
+        (MessageFault.GHOST_FAIL, Outcome.FAIL, True),
+        (MessageFault.GHOST_UNKNOWN, Outcome.UNKNOWN, True),
+        (MessageFault.UNKNOWN_ABSENT, Outcome.UNKNOWN, False),
+        (MessageFault.FAIL, Outcome.FAIL, False),
     ],
 )
-def test_outcomes_that_are_not_ok(memory: Memory, fault: Fault, outcome: Outcome, stored: bool) -> None:
+def test_outcomes_that_are_not_ok(
+    memory: Memory, fault: MessageFault, outcome: Outcome, stored: bool
+) -> None:
     over = send(memory, 500, 0, **{fault.value: 0.2, "seed": 1})
     hit = hit_by(fault, 500, **{fault.value: 0.2, "seed": 1})
 
@@ -107,7 +109,7 @@ def test_outcomes_that_are_not_ok(memory: Memory, fault: Fault, outcome: Outcome
 def test_a_swapped_message_is_stored_after_the_next_one_of_its_partition(memory: Memory) -> None:
     over = send(memory, 8, seed=5, swaps=0.2)
 
-    assert hit_by(Fault.SWAP, 8, seed=5, swaps=0.2) == [2]
+    assert hit_by(MessageFault.SWAP, 8, seed=5, swaps=0.2) == [2]
     assert over[2] == SendResult(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
     assert sequences(read(memory)) == [0, 4, 2, 6, 1, 3, 5, 7]
 
@@ -125,8 +127,8 @@ def test_shares_are_kept(seed: int, producer: int) -> None:
 
     found = Counter(fault_of(faults, producer, sequence) for sequence in range(3000))
 
-    assert found[Fault.LOSS] == pytest.approx(300, abs=120)
-    assert found[Fault.FAIL] == pytest.approx(900, abs=180)
+    assert found[MessageFault.LOSS] == pytest.approx(300, abs=120)
+    assert found[MessageFault.FAIL] == pytest.approx(900, abs=180)
 
 
 def test_service_times_are_exponential_with_the_mean_asked_for() -> None:

@@ -142,3 +142,13 @@ def test_no_line_of_a_scenario_is_too_long() -> None:
     ]
 
     assert offenders == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    modules: dict[str, list[str]] = {}
+    for file in sorted(BENCH.rglob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                modules.setdefault(node.name, []).append(str(file.relative_to(BENCH)))
+
+    assert {name: files for name, files in modules.items() if len(files) > 1} == {}

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunRecords
 from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
 from bench.analysis.verdicts.run_verdicts import judgements, write
@@ -99,7 +99,7 @@ CLAIM = {
 }
 
 
-def run(rates: dict[int, list[float]], **manifest: Any) -> tuple[RunFolder, MeasuredRows]:
+def run(rates: dict[int, list[float]], **manifest: Any) -> tuple[RunRecords, MeasuredRows]:
     """Give a run of two cases, a value a round, and its rows of `trials`."""
     trials: list[TrialRecord] = []
     rows: list[Row] = []
@@ -120,7 +120,7 @@ def run(rates: dict[int, list[float]], **manifest: Any) -> tuple[RunFolder, Meas
             )
     plan = PlanRecord(format=1, swept={"kafka": ["replicas"]})
     known = ManifestRecord(format=1, expectations=[CLAIM], **manifest)
-    return RunFolder(Path(), known, plan, tuple(trials)), MeasuredRows(rows, [], [])
+    return RunRecords(Path(), known, plan, tuple(trials)), MeasuredRows(rows, [], [])
 
 
 DECIDED_BY_THREE = {1: [1050.0, 1100.0, 1160.0, 1120.0], 2: [1000.0] * 4}
@@ -153,7 +153,7 @@ def test_where_something_was_broken_rounds_are_counted_and_there_are_no_ratios(t
     folder, found = run({1: [2000.0] * 3, 2: [1000.0] * 3}, baseline={"kafka": "kafka replicas=1"})
     killed = [StrikeRecord(name="killed", kind="kill", asked_ns=1, effect_ns=1, proven=True)]
     broken = tuple(trial.model_copy(update={"faults": killed}) for trial in folder.trials)
-    folder = RunFolder(folder.path, folder.manifest, folder.plan, broken)
+    folder = RunRecords(folder.path, folder.manifest, folder.plan, broken)
 
     assert write(tmp_path, folder, found) is None
     assert pq.read_table(tmp_path / "ratios.parquet").num_rows == 0

@@ -4,16 +4,16 @@ from itertools import pairwise
 
 import pytest
 
-from bench.backends.packet_delay import Link
+from bench.backends.packet_delay import LinkDirection
 
 MS = 1_000_000
 
 
-def link(delay_ms: float = 0.0, jitter_ms: float = 0.0, bytes_per_s: float = 0.0) -> Link:
-    return Link(round(delay_ms * MS), round(jitter_ms * MS), bytes_per_s)
+def link(delay_ms: float = 0.0, jitter_ms: float = 0.0, bytes_per_s: float = 0.0) -> LinkDirection:
+    return LinkDirection(round(delay_ms * MS), round(jitter_ms * MS), bytes_per_s)
 
 
-def serve(one: Link, came_ms: list[float], length: int = 1000, late_ms: float = 0.0) -> list[int]:
+def serve(one: LinkDirection, came_ms: list[float], length: int = 1000, late_ms: float = 0.0) -> list[int]:
     """Take packets in as they come and let them go as they are due, `late_ms` later; return when each went."""
     went = []
     for number, at_ms in enumerate(came_ms):

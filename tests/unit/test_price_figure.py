@@ -74,7 +74,7 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
     )
 
 
-def panels(found: Results) -> list[price.Panel]:
+def panels(found: Results) -> list[price.PricePanel]:
     return price.panels(found, sweep.parts(found), Labels(), price.measure(found))
 
 

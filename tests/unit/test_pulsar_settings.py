@@ -7,7 +7,7 @@ import pytest
 from bench.model import Case, Cluster, Load, Pacing, Settings
 from bench.systems.properties import unknown, wrong_values
 from bench.systems.pulsar import arguments, config, settings
-from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.arguments import ClientKind
 from bench.systems.pulsar.nodes import FOLDER, ROLES
 
 SOUND = Case(
@@ -173,14 +173,14 @@ def test_clients_take_their_settings_as_arguments() -> None:
     given: Settings = {"compression_type": "ZSTD", "io_threads": 3, "send_timeout_millis": 5}
 
     assert arguments.of_client(given) == {"io_threads": 3}
-    assert arguments.of_side(Side.PRODUCER, given) == {
+    assert arguments.of_side(ClientKind.PRODUCER, given) == {
         "compression_type": pulsar.CompressionType.ZSTD,
         "send_timeout_millis": 5,
     }
 
 
 def test_what_is_in_force_includes_the_clients_defaults() -> None:
-    told = arguments.in_force(Side.PRODUCER, {"send_timeout_millis": 5})
+    told = arguments.in_force(ClientKind.PRODUCER, {"send_timeout_millis": 5})
 
     assert (told["send_timeout_millis"], told["batching_enabled"], told["compression_type"]) == (
         5,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.analysis import case_tables
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunRecords
 from bench.analysis.statistics.system_comparison import sides
 from bench.analysis.verdicts.deciding_rows import MeasuredRows
 from bench.guarantee import Guarantee
@@ -243,7 +243,7 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
     ]
     plan = PlanRecord(format=1, swept=swept, cases=cases)
 
-    folder = RunFolder(Path(), ManifestRecord(format=1), plan, records)
+    folder = RunRecords(Path(), ManifestRecord(format=1), plan, records)
     found = case_tables.both_systems(folder, MeasuredRows(trials, [], []))
 
     assert found is not None

@@ -18,7 +18,7 @@ from bench.systems.server_metrics import Scrape, Series
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, WatchedProcesses, host
 from bench.telemetry.rhythm import AroundWindow, Rhythm
 from bench.telemetry.schema import FAILED, MACHINE, SUITE
-from bench.telemetry.scraping import Reader
+from bench.telemetry.scraping import MetricsScraper
 
 TEXT = """\
 # HELP jvm_memory_bytes_used Used bytes of a given JVM memory area.
@@ -37,7 +37,7 @@ idle_ms_count 0
 
 
 def read(**series: tuple[Series, ...]) -> dict[str, float]:
-    return dict(Reader(Scrape("http://nobody", series)).read(TEXT))
+    return dict(MetricsScraper(Scrape("http://nobody", series)).read(TEXT))
 
 
 def test_series_of_the_labels_asked_for_are_added_up() -> None:
@@ -79,12 +79,16 @@ def test_a_list_counts_by_its_length_and_is_empty_where_it_is_not_found() -> Non
     }
 
     with web(answers) as http:
-        assert Reader(scrape).ask(http) == [("requests", 400.0), ("under_replicated", 2), ("none", 0.0)]
+        assert MetricsScraper(scrape).ask(http) == [
+            ("requests", 400.0),
+            ("under_replicated", 2),
+            ("none", 0.0),
+        ]
 
 
 def test_a_server_that_refuses_has_no_figures() -> None:
     with web({"/metrics": httpx.Response(503)}) as http, pytest.raises(httpx.HTTPStatusError):
-        Reader(Scrape("http://a/metrics", {}, {"under_replicated": "http://a/ledgers"})).ask(http)
+        MetricsScraper(Scrape("http://a/metrics", {}, {"under_replicated": "http://a/ledgers"})).ask(http)
 
 
 @pytest.mark.parametrize("refusal", [httpx.Response(503), httpx.Response(200, text="no list")])
@@ -98,7 +102,7 @@ def test_a_list_that_a_server_cannot_give_leaves_its_own_figures(refusal: httpx.
     )
 
     with web(answers) as http:
-        assert [common for common, _ in Reader(scrape).ask(http)] == ["flushes"]
+        assert [common for common, _ in MetricsScraper(scrape).ask(http)] == ["flushes"]
 
 
 def test_a_rhythm_without_a_window_is_even() -> None:
@@ -488,7 +492,7 @@ def test_a_disk_is_busy_for_no_longer_than_its_requests_took(
 
 
 def test_what_scrapes_bring_is_counted(watched: WatchedProcesses) -> None:
-    reader = Reader(watched.scrapes["broker-1"])
+    reader = MetricsScraper(watched.scrapes["broker-1"])
 
     with httpx.Client(trust_env=False) as http:
         reader.ask(http)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunRecords
 from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import TrialSetup
 from bench.analysis.speed.unsent_counts import UnsentCounts, unsent_counts
@@ -167,7 +167,7 @@ def test_without_a_window_nothing_stood_all_the_time() -> None:
     ],
 )
 def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figure: str) -> None:
-    folder = RunFolder(
+    folder = RunRecords(
         path=Path("run"),
         manifest=ManifestRecord(format=1),
         plan=PlanRecord(format=1, swept={}),

@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from bench.analysis.exchange import omb, tidy_table
-from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.folder import RunRecords, read_folder
 from bench.analysis.log import check_log
 from bench.analysis.log_validation import check_sends
 from bench.analysis.spark import spark_session
@@ -78,7 +78,7 @@ def _runs(file: Path) -> set[str]:
         return {row.get("run") or _UNKNOWN for row in csv.DictReader(opened)}
 
 
-def _results(folder: RunFolder, workload: str) -> Mapping[int, Mapping[str, Any]]:
+def _results(folder: RunRecords, workload: str) -> Mapping[int, Mapping[str, Any]]:
     files = check_log(folder)
     with spark_session(files.rows) as spark, files.open_log(spark) as log:
         first_ns = {

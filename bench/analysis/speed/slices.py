@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from bench.analysis.speed.latency import MEASURES, Span, send_times
 from bench.analysis.speed.quantiles import quantiles
-from bench.analysis.speed.throughput import Tally
+from bench.analysis.speed.throughput import SendTally
 from bench.model import NANOS
 from bench.records.trial import SliceRecord, TrialRecord
 
@@ -32,7 +32,9 @@ def slice_times(
 
 
 def slice_rows(
-    trials: Iterable[TrialRecord], tallies: Iterable[Tally], times: Mapping[Span, Mapping[str, int | None]]
+    trials: Iterable[TrialRecord],
+    tallies: Iterable[SendTally],
+    times: Mapping[Span, Mapping[str, int | None]],
 ) -> Iterator[dict[str, object]]:
     """Give the rows of the table `slices`: every slice of every sliced trial, in the order run within a trial."""
     sliced = [trial for trial in trials if trial.has_slices]

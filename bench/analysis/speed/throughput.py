@@ -20,7 +20,7 @@ ErrorKey: TypeAlias = tuple[int, str, str | None]
 """A trial, the outcome of sends in it, and the error that the client gave."""
 
 
-class Tally(NamedTuple):
+class SendTally(NamedTuple):
     """Sends of one slice that ended alike in the same second: how many, and their bytes."""
 
     trial: int
@@ -41,7 +41,7 @@ class LiveTally(NamedTuple):
     received: int
 
 
-def tally(sends: DataFrame) -> list[Tally]:
+def tally(sends: DataFrame) -> list[SendTally]:
     """Count all sends (as Windows.sends gives them) by how and when they ended.
 
     Raises:
@@ -54,7 +54,7 @@ def tally(sends: DataFrame) -> list[Tally]:
     )
     for row in rows:
         _expect(row.trial, "sends", "outcome", row.outcome, OUTCOMES)
-    return [Tally(*row) for row in rows]
+    return [SendTally(*row) for row in rows]
 
 
 def live_tally(receives: DataFrame, windows: Windows) -> list[LiveTally]:
@@ -83,7 +83,7 @@ def _expect(trial: int, folder: str, column: str, value: str, allowed: Sequence[
         )
 
 
-def throughput(tallies: Iterable[Tally], spans: Iterable[SliceRecord]) -> dict[str, float | None]:
+def throughput(tallies: Iterable[SendTally], spans: Iterable[SliceRecord]) -> dict[str, float | None]:
     """Acknowledged sends and bytes of one trial that ended inside its spans, per second of all spans together."""
     names = ("window_s", "throughput_msgs_per_s", "throughput_bytes_per_s")
     length_ns = sum(span.length_ns for span in spans)
@@ -95,7 +95,7 @@ def throughput(tallies: Iterable[Tally], spans: Iterable[SliceRecord]) -> dict[s
     return dict(zip(names, (seconds, sends / seconds, size / seconds), strict=True))
 
 
-def sends_by_slice(tallies: Iterable[Tally]) -> Counter[int]:
+def sends_by_slice(tallies: Iterable[SendTally]) -> Counter[int]:
     """Count all sends of one trial by slice."""
     counts: Counter[int] = Counter()
     for row in tallies:
@@ -103,7 +103,7 @@ def sends_by_slice(tallies: Iterable[Tally]) -> Counter[int]:
     return counts
 
 
-def errors(tallies: Sequence[Tally], present: Mapping[ErrorKey, int]) -> list[dict[str, object]]:
+def errors(tallies: Sequence[SendTally], present: Mapping[ErrorKey, int]) -> list[dict[str, object]]:
     """Give the rows of the table `errors`, with how many are in the log: most frequent first within a trial."""
     counts: Counter[ErrorKey] = Counter()
     for row in tallies:

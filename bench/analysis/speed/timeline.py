@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.speed.quantiles import SCALE, quantiles
-from bench.analysis.speed.throughput import LiveTally, Tally
+from bench.analysis.speed.throughput import LiveTally, SendTally
 from bench.model import NANOS
 from bench.records.trial import TrialRecord
 
@@ -35,7 +35,7 @@ def service_by_second(sends: DataFrame) -> dict[Second, dict[str, int]]:
 def timeline(
     trials: Iterable[TrialRecord],
     first_ns: Mapping[int, int],
-    tallies: Iterable[Tally],
+    tallies: Iterable[SendTally],
     live: Iterable[LiveTally],
     service: Mapping[Second, Mapping[str, int]],
 ) -> Iterator[dict[str, object]]:
@@ -57,7 +57,7 @@ def timeline(
             }
 
 
-def _counts(tallies: Iterable[Tally], live: Iterable[LiveTally]) -> dict[Second, Counter[str]]:
+def _counts(tallies: Iterable[SendTally], live: Iterable[LiveTally]) -> dict[Second, Counter[str]]:
     counts: dict[Second, Counter[str]] = defaultdict(Counter)
     for row in tallies:
         counts[row.trial, row.second][_COUNTS[row.outcome]] += row.sends

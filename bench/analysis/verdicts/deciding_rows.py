@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.folder import RunFolder
+from bench.analysis.folder import RunRecords
 from bench.columns import READER_STALL_NS
 from bench.model import ERRORS, NEXT, NO_END, STEP_NS, text
 from bench.records.steps import LeftOutRecord, ReadRecord, StepRecord
@@ -63,7 +63,7 @@ def expectation_rows(
     return rows
 
 
-def never_run(folder: RunFolder) -> list[dict[str, Any]]:
+def never_run(folder: RunRecords) -> list[dict[str, Any]]:
     """Give a row to each planned trial that was never run: a claim on its case can't hold by the other cases alone.
 
     What is not swept its case is taken to have in common with its system's others.

@@ -25,7 +25,7 @@ from bench.statistics.interval import metric_value
 Row = Mapping[str, Any]
 
 
-class Rule(NamedTuple):
+class PairRule(NamedTuple):
     """Which values of a setting are compared with each other, what is claimed of them, and how that is written."""
 
     pair: Callable[[Sequence[str]], Iterable[tuple[str, str]]]
@@ -149,17 +149,17 @@ class Claim:
             yield from self._ratios(expectation["ratio"])
         elif along := expectation.get("decreasing"):
             yield from self._along(
-                rows, along, Rule(pairwise, Order(self.smallest_effect, falls=True), "> {}")
+                rows, along, PairRule(pairwise, Order(self.smallest_effect, falls=True), "> {}")
             )
         elif along := expectation.get("increasing"):
             yield from self._along(
-                rows, along, Rule(pairwise, Order(self.smallest_effect, falls=False), "< {}")
+                rows, along, PairRule(pairwise, Order(self.smallest_effect, falls=False), "< {}")
             )
         elif along := expectation.get("steady"):
             within = expectation["within"]
             bounds = Bounds(1 / (1 + within), 1 + within)
             yield from self._along(
-                rows, along, Rule(_with_first, bounds, f"within {numbers.percent(within)} of {{}}")
+                rows, along, PairRule(_with_first, bounds, f"within {numbers.percent(within)} of {{}}")
             )
         elif expectation.get("at_most") is not None:
             yield from _bound_comparisons(rows, metric, expectation["at_most"], "<=", about)
@@ -186,7 +186,7 @@ class Claim:
             yield comparator.compare(f"{names}: {bounds}", Bounds(low, high), *sides)
 
     def _along(
-        self, rows: Sequence[Row], along: Mapping[str, Sequence[Any]], rule: Rule
+        self, rows: Sequence[Row], along: Mapping[str, Sequence[Any]], rule: PairRule
     ) -> Iterator[Comparison]:
         """Compare values of one setting, in each group of trials whose other settings are equal."""
         ((setting, values),) = along.items()

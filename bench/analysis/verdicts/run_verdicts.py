@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from bench.analysis import case_tables, tables
 from bench.analysis.clusters import clusters
-from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.folder import RunRecords, read_folder
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
 from bench.analysis.statistics.steadiness import rounds_apart
@@ -24,7 +24,7 @@ from bench.statistics.slice_series import slice_series
 Row = dict[str, Any]
 
 
-def judgements(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None = None) -> list[Row]:
+def judgements(folder: RunRecords, measured_rows: MeasuredRows, looks: int | None = None) -> list[Row]:
     """Judge every expectation of a run, as results/expectations.json has them.
 
     `looks` is how often the run was evaluated to decide whether to go on, this time included; None: what the manifest
@@ -43,7 +43,7 @@ def judgements(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None
     ]
 
 
-def _basis(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None) -> Basis:
+def _basis(folder: RunRecords, measured_rows: MeasuredRows, looks: int | None) -> Basis:
     manifest = folder.manifest
     return Basis(
         clusters(folder.trials),
@@ -53,7 +53,7 @@ def _basis(folder: RunFolder, measured_rows: MeasuredRows, looks: int | None) ->
     )
 
 
-def ratios(folder: RunFolder, measured_rows: MeasuredRows) -> list[Row]:
+def ratios(folder: RunRecords, measured_rows: MeasuredRows) -> list[Row]:
     """Return the rows of the table `ratios`; none for a run in which something was broken."""
     if folder.is_fault_run:
         return []
@@ -61,7 +61,7 @@ def ratios(folder: RunFolder, measured_rows: MeasuredRows) -> list[Row]:
     return ratio_rows(measured_rows.trials, folder.manifest.baseline, clusters(folder.trials), slices)
 
 
-def write(results: Path, folder: RunFolder, measured_rows: MeasuredRows) -> Row | None:
+def write(results: Path, folder: RunRecords, measured_rows: MeasuredRows) -> Row | None:
     """Write <results>/expectations.json and the table `ratios`; return what results/summary.json says is undecided.
 
     None for a run in which something was broken.
@@ -72,7 +72,7 @@ def write(results: Path, folder: RunFolder, measured_rows: MeasuredRows) -> Row 
     return None if folder.is_fault_run else _undecided_summary(folder, verdicts, baseline_ratios)
 
 
-def _undecided_summary(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequence[Row]) -> Row:
+def _undecided_summary(folder: RunRecords, verdicts: Sequence[Row], baseline_ratios: Sequence[Row]) -> Row:
     """Return the ids of undecided expectations, the half-widths of ratios, and the minutes still missing."""
     ahead = outlook(
         verdicts,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bench.backends.abilities import Fillable
-from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, strike_each
+from bench.faults.fault import Fault, FaultEffect, Place, Unproven, heal_each, strike_each
 from bench.model import Node
 
 
@@ -24,7 +24,7 @@ class FullDisk(Fault):
     needs_disks: ClassVar[bool] = True
     heals_singly: ClassVar[bool] = True
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         full: dict[str, str | None] = {}
 
@@ -46,7 +46,7 @@ class FullDisk(Fault):
             return " ".join(filter(None, evidence.values()))
 
         evidence = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
-        return Effect(
+        return FaultEffect(
             " ".join(evidence.values()),
             lambda nodes_to_heal: " ".join(heal_each(nodes_to_heal, free).values()),
             proof,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
-from bench.faults.fault import Effect, Fault, Place, name_list
+from bench.faults.fault import Fault, FaultEffect, Place, name_list
 from bench.faults.packet_faults import Cutter, Peers, nodes_among
 from bench.model import Node
 
@@ -35,7 +35,7 @@ class Isolate(Fault):
         """See Fault."""
         return [*self.targets, *nodes_among(name_list(self.peer_targets))]
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         peers = Peers.of(place, nodes, name_list(self.peer_targets), as_group=True)
         none = dict.fromkeys(peers.sources, ())

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bench.backends.abilities import Killable
 from bench.faults import process_end
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.fault import Fault, FaultEffect, Place
 from bench.model import Node
 
 
@@ -19,6 +19,6 @@ class Kill(Fault):
     heals_singly: ClassVar[bool] = True
     takes_away: ClassVar[bool] = True
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         return process_end.end(place, nodes, kill=True)

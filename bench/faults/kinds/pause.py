@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bench.backends.abilities import Pausable
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Fault, Place, heal_each, strike_each
+from bench.faults.fault import Fault, FaultEffect, Place, heal_each, strike_each
 from bench.model import Node
 
 _STOPPED = "T"
@@ -21,7 +21,7 @@ class Pause(Fault):
     heals_singly: ClassVar[bool] = True
     takes_away: ClassVar[bool] = True
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
 
         def pause(node: Node) -> None:
@@ -36,7 +36,7 @@ class Pause(Fault):
             return f"{node.name}: state {state}"
 
         names = ", ".join(strike_each(nodes, pause, resume))
-        return Effect(
+        return FaultEffect(
             f"{names}: the kernel shows state T.",
             lambda nodes_to_heal: ", ".join(heal_each(nodes_to_heal, resume).values()) + ".",
         )

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from bench.backends.abilities import PowerCut
 from bench.backends.disks import why_no_power_cut
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.fault import Fault, FaultEffect, Place
 from bench.model import Node
 
 
@@ -31,7 +31,7 @@ class PowerLoss(Fault):
         """See Fault."""
         return why_no_power_cut()
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         evidence = place.backend.cut_power(nodes)
-        return Effect(evidence, lambda nodes_to_heal: str(place.backend.restore_power(nodes_to_heal)))
+        return FaultEffect(evidence, lambda nodes_to_heal: str(place.backend.restore_power(nodes_to_heal)))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bench.backends import fsync_gate
 from bench.backends.abilities import FsyncHolder
-from bench.faults.fault import Effect, Fault, Place, Unproven, strike_each
+from bench.faults.fault import Fault, FaultEffect, Place, Unproven, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
 
@@ -35,7 +35,7 @@ class SlowDisk(Fault):
         """See Fault."""
         return fsync_gate.why_not()
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         held_before = {node.name: place.backend.held_fsyncs(node)[0] for node in nodes}
         strike_each(
@@ -56,7 +56,7 @@ class SlowDisk(Fault):
             shown = all(count and median >= self._least_ns for count, median in held.values())
             return sentence if shown else Unproven(sentence)
 
-        return Effect(
+        return FaultEffect(
             f"Each fsync of {', '.join(held_before)} is held for {self.fsync * 1000:g} ms.", heal, proof
         )
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from bench.backends.abilities import Delayable, Reachable
 from bench.backends.delayed_node import DelayedNode, HeldPackets, Link, why_no_queue
-from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, name_list, strike_each
+from bench.faults.fault import Fault, FaultEffect, Place, Unproven, heal_each, name_list, strike_each
 from bench.faults.packet_faults import CLIENT, Peers, nodes_among, probe_peers
 from bench.model import NANOS, Node
 from bench.scenario.values import Duration
@@ -66,7 +66,7 @@ class SlowNetwork(Fault):
         """See Fault."""
         return [*self.targets, *nodes_among(name_list(self.peer_targets or []))]
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         peers_ = name_list(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
         peers = Peers.of(place, nodes, peers_, as_group=False)
@@ -100,7 +100,7 @@ class SlowNetwork(Fault):
         strike_each(nodes, slow, end)
 
         between = f"{', '.join(delayed)} and {', '.join(peers.names)}"
-        return Effect(f"Packets between {between} are held: {self._words()}.", heal, proof)
+        return FaultEffect(f"Packets between {between} are held: {self._words()}.", heal, proof)
 
     def _words(self) -> str:
         parts = [

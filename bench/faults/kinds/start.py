@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bench.backends.abilities import Killable
-from bench.faults.fault import Effect, Fault, Place, heal_each, strike_each
+from bench.faults.fault import Fault, FaultEffect, Place, heal_each, strike_each
 from bench.model import Node
 
 
@@ -16,7 +16,7 @@ class Start(Fault):
     key: ClassVar[str] = "start"
     needs: ClassVar[tuple[type, ...]] = (Killable,)
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         backend: Killable = place.backend
         strike_each(nodes, backend.start_node, lambda node: backend.end_node(node, kill=False))
@@ -25,4 +25,4 @@ class Start(Fault):
             heal_each(nodes_to_heal, lambda node: backend.end_node(node, kill=False))
             return f"{', '.join(node.name for node in nodes_to_heal)} stopped in order."
 
-        return Effect(f"{', '.join(node.name for node in nodes)}: the ports are open.", heal)
+        return FaultEffect(f"{', '.join(node.name for node in nodes)}: the ports are open.", heal)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from bench import numbers
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
-from bench.faults.fault import Effect, Fault, Place, name_list
+from bench.faults.fault import Fault, FaultEffect, Place, name_list
 from bench.faults.packet_faults import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.model import Node
 from bench.scenario.values import Duration, Share, ShareOrAll
@@ -51,7 +51,7 @@ class UnstableNetwork(Fault):
         """See Fault."""
         return [*self.targets, *nodes_among(name_list(self.peer_targets or []))]
 
-    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+    def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         peers_ = name_list(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
         share = self.loss or self.duplicate or 1.0

@@ -49,7 +49,7 @@ class Measure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ValueText:
     """A case's figures as sentences have them; the one that the measure needs is filled."""
 
     ms: str = ""
@@ -169,7 +169,7 @@ class Configurations:
             return None
         return Measure.SEND if self.load(case).one_send_open else Measure.RATE
 
-    def figure(self, case: str, metric: str) -> Figure:
+    def figure(self, case: str, metric: str) -> ValueText:
         """Return a case's middle value as sentences have it."""
         return figure(self._rows[case].get(metric), metric)
 
@@ -230,16 +230,16 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def figure(value: float | None, metric: str) -> Figure:
+def figure(value: float | None, metric: str) -> ValueText:
     """Return a value as sentences have it."""
     if metric == BYTES:
-        return Figure(
+        return ValueText(
             bytes=numbers.NOTHING if not value or numbers.absent(value) else numbers.rate(value / _MEGA)
         )
     if metric not in {RATE, CAPACITY, CONSUMED}:
-        return Figure(time=numbers.duration(value))
+        return ValueText(time=numbers.duration(value))
     is_positive = value is not None and not numbers.absent(value) and value > 0
-    return Figure(
+    return ValueText(
         ms=numbers.ms(NANOS / value) if value and is_positive else numbers.NOTHING, rate=numbers.rate(value)
     )
 

@@ -14,7 +14,7 @@ CONFIDENT = "95 % interval"
 """The name of an interval of that confidence; others are only called interval."""
 
 
-class Outcome(StrEnum):
+class EffectOutcome(StrEnum):
     """What an effect says of the first of two against the second."""
 
     MORE = "more"
@@ -25,15 +25,20 @@ class Outcome(StrEnum):
     @property
     def is_decided(self) -> bool:
         """Whether the run decides it."""
-        return self is not Outcome.UNDECIDED
+        return self is not EffectOutcome.UNDECIDED
 
     @property
     def differs(self) -> bool:
         """Whether one of the two is ahead."""
-        return self in {Outcome.MORE, Outcome.LESS}
+        return self in {EffectOutcome.MORE, EffectOutcome.LESS}
 
 
-_OUTCOMES = {1: Outcome.MORE, -1: Outcome.LESS, 0: Outcome.SAME, None: Outcome.UNDECIDED}
+_OUTCOMES = {
+    1: EffectOutcome.MORE,
+    -1: EffectOutcome.LESS,
+    0: EffectOutcome.SAME,
+    None: EffectOutcome.UNDECIDED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +65,13 @@ class Effect:
     rounds: int
     interval: str = CONFIDENT
 
-    def outcome(self, smallest: float) -> Outcome:
+    def outcome(self, smallest: float) -> EffectOutcome:
         """Decide by the interval and the smallest effect that matters, a share: 0.05 is 5 %.
 
         One is ahead where the interval leaves out 1 and the ratio is beyond the smallest effect.
         """
         if self.ratio is None or self.low is None or self.high is None:
-            return Outcome.UNDECIDED
+            return EffectOutcome.UNDECIDED
         return _OUTCOMES[direction(self.ratio, Interval(self.low, self.high), smallest)]
 
     @property

@@ -14,7 +14,7 @@ from bench.report.answer.reserve import TIMES
 from bench.report.answer.sentences import sentence
 from bench.report.expectation_figures import ExpectationFigure, heads, leading_figures
 from bench.report.sections.expectation_figures import cell
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 from bench.report.table import Cell, Column
 
 _MOST_FINDINGS, _MOST_COLUMNS = 2, 3
@@ -61,7 +61,7 @@ def columns(run: FaultRun) -> list[Column]:
     return [Column(head) for head in heads(_column_figures(run))]
 
 
-def cells(run: FaultRun, outcome: Outcome) -> list[Cell]:
+def cells(run: FaultRun, outcome: FaultOutcome) -> list[Cell]:
     """Return the cells of a configuration under these columns; of several together the range of their medians."""
     return [
         _cell(figure, _case_values(outcome, figure.values(run.results))) for figure in _column_figures(run)
@@ -76,12 +76,12 @@ def _cell(figure: ExpectationFigure, case_values: Sequence[Sequence[float]]) -> 
     return Cell(" to ".join(ends) or numbers.NOTHING, sort=min(medians, default=None))
 
 
-def _case_values(outcome: Outcome, values: Mapping[str, Sequence[float]]) -> list[Sequence[float]]:
+def _case_values(outcome: FaultOutcome, values: Mapping[str, Sequence[float]]) -> list[Sequence[float]]:
     """Return the values of each case of an outcome that has any."""
     return [values[case] for case in outcome.cases if case in values]
 
 
-def _medians(outcomes: Sequence[Outcome], values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+def _medians(outcomes: Sequence[FaultOutcome], values: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """Return the median of each configuration that has the figure, by its label."""
     return {
         outcome.label: float(pd.Series(case_values[0]).median())

@@ -13,12 +13,12 @@ from bench.report import case_groups, sweep
 from bench.report import fault_words as words
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
-from bench.report.loss import Loss, Span
+from bench.report.loss import Loss, LossPosition
 from bench.report.outage import Outage
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import fault_outcome
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 
 MOST_FINDINGS, _MOST_WORDS = 4, 132
 FEW = 2
@@ -39,10 +39,10 @@ class FaultRun:
     results: Results
     labels: Labels
     parts: Sequence[sweep.Part]
-    outcomes: Sequence[Sequence[Outcome]]
+    outcomes: Sequence[Sequence[FaultOutcome]]
 
     @property
-    def case_outcomes(self) -> list[Outcome]:
+    def case_outcomes(self) -> list[FaultOutcome]:
         """All outcomes."""
         return [outcome for outcomes in self.outcomes for outcome in outcomes]
 
@@ -82,7 +82,7 @@ class FaultRun:
         """How long a trial lasted."""
         return numbers.seconds(float(self.results.valid["window_s"].astype(float).median()))
 
-    def group_outcomes(self, same: Callable[[Outcome, Outcome], bool]) -> list[Outcome]:
+    def group_outcomes(self, same: Callable[[FaultOutcome, FaultOutcome], bool]) -> list[FaultOutcome]:
         """Return one outcome for those of a system that are the same."""
         return [
             outcome
@@ -146,7 +146,7 @@ def _all_findings(run: FaultRun) -> Iterator[Finding]:
         yield _finding(run, "fault-repeats", repeat_slots, "delivery")
 
 
-def _losses(run: FaultRun, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
+def _losses(run: FaultRun, lost: Sequence[FaultOutcome], survivors: Sequence[dict[str, Any]]) -> Finding:
     """State who lost messages and who did not, then how many; in one sentence where all did alike.
 
     `lost` has one outcome a system: that of all of its configurations that lost any.
@@ -163,11 +163,11 @@ def _finding(run: FaultRun, kind: str, slots: dict[str, Any], anchor: str) -> Fi
     return Finding(sentence(kind, slots), decided=run.has_enough_trials, anchor=anchor)
 
 
-def _subject(outcome: Outcome) -> dict[str, Any]:
+def _subject(outcome: FaultOutcome) -> dict[str, Any]:
     return {"system": outcome.title, "label": outcome.label}
 
 
-def _loss(run: FaultRun, outcome: Outcome) -> dict[str, Any]:
+def _loss(run: FaultRun, outcome: FaultOutcome) -> dict[str, Any]:
     loss = outcome.loss
     if loss is None:  # an outcome without a known loss is no one that lost messages
         raise ValueError(outcome.cases)
@@ -182,7 +182,7 @@ def _loss(run: FaultRun, outcome: Outcome) -> dict[str, Any]:
         "trials": len(loss.counts),
         "event": fault_kind(loss.kind).event if loss.kind else run.event,
         "several": run.several(loss.kind),
-        "scripted": loss.scripted and (loss.span is Span.BEFORE_FAULT or left_ns is not None),
+        "scripted": loss.scripted and (loss.span is LossPosition.BEFORE_FAULT or left_ns is not None),
         "script": words.time(left_ns) if left_ns is not None else "",
         "start": words.time(-loss.low_ns) if _begins_before(loss) else "",
         "end": words.time(loss.high_ns) if loss.high_ns else "",
@@ -190,10 +190,10 @@ def _loss(run: FaultRun, outcome: Outcome) -> dict[str, Any]:
 
 
 def _begins_before(loss: Loss) -> bool:
-    return loss.span is Span.SOME and loss.low_ns < -_NEAR_NS
+    return loss.span is LossPosition.SOME and loss.low_ns < -_NEAR_NS
 
 
-def _unread(outcome: Outcome) -> dict[str, Any]:
+def _unread(outcome: FaultOutcome) -> dict[str, Any]:
     return _subject(outcome) | {
         "count": numbers.count(sum(outcome.unread)),
         "acked": numbers.count(outcome.acked),
@@ -210,7 +210,7 @@ def _outages(run: FaultRun, *, safe: bool) -> Iterator[Finding]:
         yield _outage(run, _other_reads(run), "reads", together=False, safe=False)
 
 
-def _other_reads(run: FaultRun) -> list[Outcome]:
+def _other_reads(run: FaultRun) -> list[FaultOutcome]:
     """Return the outcomes in which reads stopped for another time than writes."""
     groups = run.group_outcomes(
         lambda first, second: (
@@ -220,7 +220,7 @@ def _other_reads(run: FaultRun) -> list[Outcome]:
     return [group for group in groups if group.reads and not _same_reads(group)]
 
 
-def _same_reads(outcome: Outcome) -> bool:
+def _same_reads(outcome: FaultOutcome) -> bool:
     writes, reads = outcome.writes, outcome.reads
     if writes is None or reads is None:
         return reads is None
@@ -229,7 +229,7 @@ def _same_reads(outcome: Outcome) -> bool:
 
 
 def _outage(
-    run: FaultRun, outcomes: Sequence[Outcome], operation: str, *, together: bool, safe: bool
+    run: FaultRun, outcomes: Sequence[FaultOutcome], operation: str, *, together: bool, safe: bool
 ) -> Finding:
     partitions = (
         trial.case.configuration.get("partitions") or 1 for trial in run.results.trial_records.values()
@@ -246,7 +246,7 @@ def _outage(
 
 
 def _settings(
-    run: FaultRun, outcomes: Sequence[Outcome], operation: str, *, together: bool
+    run: FaultRun, outcomes: Sequence[FaultOutcome], operation: str, *, together: bool
 ) -> Iterator[dict[str, Any]]:
     """Give outages of both systems together where their configurations have the same label.
 
@@ -265,13 +265,13 @@ def _settings(
             yield {"label": label if shared else "", "outages": shown}
 
 
-def _operation_outage(outcome: Outcome, operation: str, *, together: bool) -> Outage | None:
+def _operation_outage(outcome: FaultOutcome, operation: str, *, together: bool) -> Outage | None:
     if together and outcome.writes and outcome.reads:
         return outcome.writes.merge(outcome.reads)
     return outcome.writes if operation == "writes" else outcome.reads
 
 
-def _outage_slots(run: FaultRun, outcome: Outcome, outage: Outage, *, label: str) -> dict[str, Any]:
+def _outage_slots(run: FaultRun, outcome: FaultOutcome, outage: Outage, *, label: str) -> dict[str, Any]:
     strikes = sorted(outage.strikes_ns)
     apart = len(strikes) > 2 and strikes[-1] > _OUTLIER * strikes[-2]
     usual_strikes = strikes[:-1] if apart else strikes
@@ -296,19 +296,19 @@ def _uneven(outage: Outage) -> bool:
     return not outage.endless and outage.high_ns > max(_FAR * outage.median_ns, 1e9)
 
 
-def _same_unanswered(first: Outcome, second: Outcome) -> bool:
+def _same_unanswered(first: FaultOutcome, second: FaultOutcome) -> bool:
     return first.many_unanswered == second.many_unanswered
 
 
-def _unanswered_sends(outcome: Outcome) -> dict[str, Any]:
+def _unanswered_sends(outcome: FaultOutcome) -> dict[str, Any]:
     return _subject(outcome) | {"count": words.counts([count for count in outcome.unanswered if count])}
 
 
-def _same_repeats(first: Outcome, second: Outcome) -> bool:
+def _same_repeats(first: FaultOutcome, second: FaultOutcome) -> bool:
     return first.has_repeats == second.has_repeats
 
 
-def _repeats(outcome: Outcome) -> dict[str, Any]:
+def _repeats(outcome: FaultOutcome) -> dict[str, Any]:
     most = (
         ("duplicates", outcome.duplicates, "duplicate"),
         ("out_of_order", outcome.out_of_order, "message"),

@@ -13,9 +13,9 @@ from bench.report.answer import guarantees
 from bench.report.answer.fault_findings import FEW, FaultRun
 from bench.report.answer.notices import most_important, uncounted_trials
 from bench.report.answer.sentences import sentence
-from bench.report.loss import Span
+from bench.report.loss import LossPosition
 from bench.report.sections import promise_coverage
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 
 _LEAST_CARRIED = 0.9
 """A configuration that acknowledged a smaller share of what was due, before anything broke, did not carry its load."""
@@ -73,7 +73,7 @@ def _acked_shares(run: FaultRun) -> dict[str, list[float]]:
     return shares
 
 
-def _median_share(shares: Mapping[str, Sequence[float]], outcome: Outcome) -> float:
+def _median_share(shares: Mapping[str, Sequence[float]], outcome: FaultOutcome) -> float:
     """Return the median over an outcome's trials; 1 where none is known."""
     return statistics.median([share for case in outcome.cases for share in shares.get(case, ())] or [1.0])
 
@@ -100,7 +100,7 @@ def _scripted_losses(run: FaultRun) -> Iterator[str]:
     losses = [
         outcome
         for outcome in run.case_outcomes
-        if outcome.loss and outcome.loss.scripted and outcome.loss.span is Span.BEFORE_FAULT
+        if outcome.loss and outcome.loss.scripted and outcome.loss.span is LossPosition.BEFORE_FAULT
     ]
     if losses:
         slots = {

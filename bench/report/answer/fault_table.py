@@ -9,7 +9,7 @@ from bench.report import case_groups, sweep
 from bench.report.answer import expectation_figures
 from bench.report.answer.fault_findings import FaultRun
 from bench.report.sections import fault_cells, fault_outcome, fault_settings
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST, _MOST_WITH_FIGURES = 8, 12
@@ -49,16 +49,16 @@ def table(run: FaultRun, *, joined: bool = False) -> Table | None:
     return without_empty(Table("What the fault did", tuple(columns), tuple(rows))) if rows else None
 
 
-def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
+def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[FaultOutcome]]]:
     return zip(run.parts, run.outcomes, strict=True)
 
 
-def _group_outcomes(run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _group_outcomes(run: FaultRun, part: sweep.Part, outcomes: Sequence[FaultOutcome]) -> list[FaultOutcome]:
     groups = case_groups.group_items(outcomes, same)
     return fault_outcome.merge_outcomes(run.results, part, run.labels, groups)
 
 
-def same(first: Outcome, second: Outcome) -> bool:
+def same(first: FaultOutcome, second: FaultOutcome) -> bool:
     """Whether two configurations of a system had the same outcome: fate of messages, and about the same outage.
 
     Where messages are lost or unread, what broke is also within the promise of both, or of neither.
@@ -67,7 +67,7 @@ def same(first: Outcome, second: Outcome) -> bool:
 
 
 def _rows(
-    run: FaultRun, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, reads_like_writes: bool
+    run: FaultRun, part: sweep.Part, outcomes: Sequence[FaultOutcome], *, opens: bool, reads_like_writes: bool
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]

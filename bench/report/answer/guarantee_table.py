@@ -8,8 +8,8 @@ from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.answer import guarantees
-from bench.report.answer.configurations import Configurations, Figure, Measure, words
-from bench.report.answer.effect import Effect, Outcome
+from bench.report.answer.configurations import Configurations, Measure, ValueText, words
+from bench.report.answer.effect import Effect, EffectOutcome
 from bench.report.answer.guarantees import Point, Standing
 from bench.report.presentation import DeclaredComparison
 from bench.report.table import Cell, Column, Row, Table, without_empty
@@ -147,7 +147,7 @@ def _ahead(cases: Configurations, point: Point, standing: Standing) -> Cell:
     effect = standing.effect.upward
     if standing.ahead is not None:
         return Cell(f"{point.title(standing.ahead)} {_times(effect)}", "strong")
-    if standing.outcome is Outcome.SAME:
+    if standing.outcome is EffectOutcome.SAME:
         return Cell(f"none by more than {cases.smallest_words}", "neutral")
     return Cell("no difference can be told", "quiet", _times(effect))
 
@@ -191,8 +191,10 @@ def _against(cases: Configurations, case: str, metric: str) -> Cell:
     effect = cases.effect(case, baseline, metric)
     outcome = effect.outcome(cases.smallest)
     if not outcome.differs:
-        return Cell("no difference can be told" if outcome is Outcome.UNDECIDED else "no difference", "quiet")
-    slower = (outcome is Outcome.MORE) == (cases.measure(case, metric) is Measure.TIME)
+        return Cell(
+            "no difference can be told" if outcome is EffectOutcome.UNDECIDED else "no difference", "quiet"
+        )
+    slower = (outcome is EffectOutcome.MORE) == (cases.measure(case, metric) is Measure.TIME)
     slots = effect.upward.slots
     interval = f" ({slots.low} to {slots.high})" if slots.low else ""
     return Cell(f"{slots.factor} times as {'slow' if slower else 'fast'}{interval}", "strong")
@@ -203,7 +205,7 @@ def _head(cases: Configurations, case: str, metric: str) -> str:
     return _HEADS.get(measure, words(metric).removeprefix("the ")) if measure else metric
 
 
-def _text(cases: Configurations, case: str, metric: str, figure: Figure) -> str:
+def _text(cases: Configurations, case: str, metric: str, figure: ValueText) -> str:
     """Write a figure: of a send its time, with the rate behind it."""
     if cases.measure(case, metric) is Measure.SEND:
         return f"{figure.ms} ({figure.rate})"

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from bench import numbers
 from bench.columns import CAPACITY
 from bench.model import EMULATED_FSYNC
-from bench.report.answer.configurations import Configurations, Figure, Measure, figure, words
-from bench.report.answer.effect import CONFIDENT, Effect, Outcome
+from bench.report.answer.configurations import Configurations, Measure, ValueText, figure, words
+from bench.report.answer.effect import CONFIDENT, Effect, EffectOutcome
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.crossing import crossing
@@ -51,7 +51,7 @@ class Standing(NamedTuple):
 
     ahead: int | None
     effect: Effect
-    outcome: Outcome
+    outcome: EffectOutcome
 
 
 def points(cases: Configurations) -> list[Point]:
@@ -93,7 +93,7 @@ def standing(cases: Configurations, point: Point, metric: str) -> Standing:
     if not outcome.differs:
         return Standing(None, effect, outcome)
     more_is_better = cases.measure(point.cases[0], metric) is not Measure.TIME
-    return Standing(0 if (outcome is Outcome.MORE) == more_is_better else 1, effect, outcome)
+    return Standing(0 if (outcome is EffectOutcome.MORE) == more_is_better else 1, effect, outcome)
 
 
 def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
@@ -105,11 +105,11 @@ def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
     return Effect(entry["ratio"], entry["low"], entry["high"], int(entry["rounds"]), name)
 
 
-def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figure, Figure]:
+def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[ValueText, ValueText]:
     """Return both systems' medians as sentences have them; of a capacity from the rate that passed to what failed."""
     entry = point.entry.get(metric)
     if metric == CAPACITY and all(map(cases.capacity_range, point.cases)):
-        first, second = (Figure(rate=cases.capacity_range(case)) for case in point.cases)
+        first, second = (ValueText(rate=cases.capacity_range(case)) for case in point.cases)
     elif entry is None:
         first, second = (cases.figure(case, metric) for case in point.cases)
     else:

@@ -12,7 +12,7 @@ from bench.columns import PHASES
 from bench.report.answer.fault_findings import FaultRun
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 
 TIMES = [f"p99_{phase}_ns" for phase in PHASES]
 """How long sends take before a node is gone, while it is, and while it catches up."""
@@ -34,7 +34,7 @@ def reserve(run: FaultRun) -> Iterator[Finding]:
             )
 
 
-def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:
+def _slot(outcome: FaultOutcome, faults: pd.DataFrame) -> dict[str, Any] | None:
     """Return the median of each time over a configuration's valid trials that have it; None where none has one."""
     case_faults = faults[faults["case"].isin(outcome.cases)]
     if case_faults[TIMES].isna().all().any():

@@ -37,7 +37,7 @@ _TIMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """A case as a row: its system, its label and its full name."""
 
     system: str
@@ -58,7 +58,7 @@ class ComparedCases:
 
     title: str
     metric: str
-    rows: tuple[Row, ...]
+    rows: tuple[CaseRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +147,11 @@ def _scale(results: Results, axis: _Axis, compared: Sequence[ComparedCases]) -> 
     )
 
 
-def _trials(results: Results, row: Row) -> pd.DataFrame:
+def _trials(results: Results, row: CaseRow) -> pd.DataFrame:
     return results.valid[results.valid["case"] == row.case]
 
 
-def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: Row) -> float:
+def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: CaseRow) -> float:
     return float(axis.of(results.cases.loc[results.cases["case"] == row.case, comparison.metric]).iloc[0])
 
 
@@ -173,7 +173,7 @@ def _comparison(axes: Axes, results: Results, axis: _Axis, comparison: ComparedC
         _row(axes, results, axis, (comparison, row), at + _TITLE_IN + (number + 0.5) * _ROW_IN)
 
 
-def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[ComparedCases, Row], y: float) -> None:
+def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[ComparedCases, CaseRow], y: float) -> None:
     comparison, row = shown
     look = style.look(row.system)
     words_before(axes, y, row.name, color=look.ink)

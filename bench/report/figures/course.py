@@ -47,7 +47,7 @@ def _representative(results: Results) -> pd.DataFrame:
     return table[table["trial"].isin(trial_numbers)].sort_values(["case", "minutes"])
 
 
-def _lines(cell: multiples.Cell, table: pd.DataFrame) -> multiples.Ends:
+def _lines(cell: multiples.PanelAxes, table: pd.DataFrame) -> multiples.Ends:
     """Draw a panel's lines; return where each ends."""
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():

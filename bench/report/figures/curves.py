@@ -79,7 +79,7 @@ def _points(results: Results, measure: str) -> pd.DataFrame:
     return points.assign(ms=points["value_ns"].astype(float) * _MS, nines=nines)
 
 
-def _percentile_axis(cell: multiples.Cell, right: float) -> None:
+def _percentile_axis(cell: multiples.PanelAxes, right: float) -> None:
     ticks = {-np.log10(1 - quantile): label for quantile, label in _NINES.items() if quantile}
     shown = {place: label for place, label in ticks.items() if place <= right + 0.01}
     cell.axes.set_xlim(0, right)
@@ -88,7 +88,7 @@ def _percentile_axis(cell: multiples.Cell, right: float) -> None:
     cell.axes.set_xticklabels(list(shown.values()))
 
 
-def _lines(cell: multiples.Cell, points: pd.DataFrame) -> multiples.Ends:
+def _lines(cell: multiples.PanelAxes, points: pd.DataFrame) -> multiples.Ends:
     """Draw a panel's lines; give back where each ends."""
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():

@@ -26,7 +26,7 @@ _MOST_LINES, _LABEL_CHARACTERS = 5, 26
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class CaseDiskUsage:
     """A case's median trial. `bytes_` are by seconds since its first send; `steps` are its steps, by name and time."""
 
     system: str
@@ -55,7 +55,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     return replace(drawn, legend="All copies, journals and indexes count.")
 
 
-def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Course]:
+def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[CaseDiskUsage]:
     """Return the courses of at most five cases a system."""
     shown_courses = []
     for part in parts:
@@ -72,7 +72,7 @@ def shown_trial(results: Results, case: str) -> int | None:
     return int(trials.loc[size.index[(len(size) - 1) // 2], "trial"]) if len(size) else None
 
 
-def _course(results: Results, part: sweep.Part, labels: Labels, case: str) -> Course | None:
+def _course(results: Results, part: sweep.Part, labels: Labels, case: str) -> CaseDiskUsage | None:
     trial = shown_trial(results, case)
     table = results.telemetry
     samples = (
@@ -82,7 +82,7 @@ def _course(results: Results, part: sweep.Part, labels: Labels, case: str) -> Co
         return None
     sums = samples.groupby("at_ns")["value"].sum()
     sums.index = sums.index / NANOS
-    return Course(
+    return CaseDiskUsage(
         part.system,
         case_groups.name(labels, part, [case]) or part.title,
         sums,
@@ -97,7 +97,7 @@ def _steps(results: Results, trial: int) -> list[tuple[str, float]]:
     return [(step.name, (step.asked_ns - begun_ns) / NANOS) for step in record.faults]
 
 
-def disk_usage(drawn_courses: Sequence[Course]) -> Figure:
+def disk_usage(drawn_courses: Sequence[CaseDiskUsage]) -> Figure:
     """Draw a panel a system, one below the other along one axis of time."""
     systems = list(dict.fromkeys(course.system for course in drawn_courses))
     total = _TOP_IN + _FOOT_IN + len(systems) * (_PANEL_IN + _TITLE_IN)
@@ -120,7 +120,7 @@ def disk_usage(drawn_courses: Sequence[Course]) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, courses_: Sequence[Course], *, last: bool) -> None:
+def _panel(axes: Axes, courses_: Sequence[CaseDiskUsage], *, last: bool) -> None:
     look = style.look(courses_[0].system)
     top = max(float(course.bytes_.max()) for course in courses_)
     axes.set_ylim(0, 1.25 * top or 1.0)
@@ -143,7 +143,7 @@ def _panel(axes: Axes, courses_: Sequence[Course], *, last: bool) -> None:
         axes.set_xlabel("seconds since the first send")
 
 
-def _label_ends(axes: Axes, courses_: Sequence[Course], colours: Sequence[str]) -> None:
+def _label_ends(axes: Axes, courses_: Sequence[CaseDiskUsage], colours: Sequence[str]) -> None:
     """Write each line's name at its end, no nearer to the next than a line of text."""
     bottom, top = axes.get_ylim()
     least = style.LINE_IN / _PANEL_IN * (top - bottom)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class DiskType:
     """A kind of disk, and from what to what an fsync of a few KiB takes on it, in ms.
 
     `row` is where a figure names it above its panels, to the right of its range or to the left.
@@ -20,7 +20,7 @@ class Disk:
 
 
 TYPICAL = (
-    Disk("cloud block storage", 0.7, 1.42, 0),
-    Disk("consumer SSD", 0.71, 3.5, 1, named_right=True),
-    Disk("hard disk", 10.0, 12.2, 0, named_right=True),
+    DiskType("cloud block storage", 0.7, 1.42, 0),
+    DiskType("consumer SSD", 0.71, 3.5, 1, named_right=True),
+    DiskType("hard disk", 10.0, 12.2, 0, named_right=True),
 )

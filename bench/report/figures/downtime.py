@@ -26,7 +26,7 @@ _OF_THE_SCRIPT = (HEALING, RESTART)
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class OutagePeriod:
     """A time without acknowledgements: when it began and how long it was, in s; whether the script set its end."""
 
     start_s: float
@@ -35,13 +35,13 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TrialDowntime:
     """A trial's outages, in their order. `faults` is how many faults struck, `end_s` when its load ended."""
 
     system: str
     case: str
     label: str
-    outages: Sequence[Outage]
+    outages: Sequence[OutagePeriod]
     faults: int
     end_s: float
 
@@ -64,9 +64,9 @@ class Course:
         )
 
 
-def courses(results: Results, parts: Sequence[sweep.Part]) -> list[Course]:
+def courses(results: Results, parts: Sequence[sweep.Part]) -> list[TrialDowntime]:
     """Return the trial of median downtime of each case whose trials had five faults or more."""
-    median_courses: list[Course] = []
+    median_courses: list[TrialDowntime] = []
     for part in parts:
         for _, case in part.cases.iterrows():
             label = part.label(case)
@@ -84,12 +84,12 @@ def courses(results: Results, parts: Sequence[sweep.Part]) -> list[Course]:
     return median_courses
 
 
-def _course(results: Results, system: str, case: str, label: str, trial: int) -> Course | None:
+def _course(results: Results, system: str, case: str, label: str, trial: int) -> TrialDowntime | None:
     faults = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
     if len(faults) < _LEAST_FAULTS:
         return None
     outages = [
-        Outage(
+        OutagePeriod(
             float(fault["asked_ns"]) / NANOS,
             float(fault["ack_gap_ns"]) / NANOS,
             fault["ack_gap_ended"] in _OF_THE_SCRIPT,
@@ -99,10 +99,10 @@ def _course(results: Results, system: str, case: str, label: str, trial: int) ->
     ]
     seconds = results.timeline.loc[results.timeline["trial"] == trial, "second"]
     end_s = float(seconds.max()) + 1 if len(seconds) else float(faults["asked_ns"].max()) / NANOS
-    return Course(system, case, label, outages, len(faults), end_s)
+    return TrialDowntime(system, case, label, outages, len(faults), end_s)
 
 
-def downtime(drawn_courses: Sequence[Course]) -> Figure | None:
+def downtime(drawn_courses: Sequence[TrialDowntime]) -> Figure | None:
     """Draw a line a case that rises while nothing was acknowledged; None without any."""
     if not drawn_courses:
         return None
@@ -126,9 +126,9 @@ def downtime(drawn_courses: Sequence[Course]) -> Figure | None:
     return figure
 
 
-def _colours(drawn_courses: Sequence[Course]) -> Iterator[str]:
+def _colours(drawn_courses: Sequence[TrialDowntime]) -> Iterator[str]:
     """Give a shade of its system for each line."""
-    by_system: Mapping[str, list[Course]] = {
+    by_system: Mapping[str, list[TrialDowntime]] = {
         course.system: [
             other_course for other_course in drawn_courses if other_course.system == course.system
         ]
@@ -139,7 +139,7 @@ def _colours(drawn_courses: Sequence[Course]) -> Iterator[str]:
         yield style.look(course.system).shades(len(system_courses))[system_courses.index(course)]
 
 
-def _line(axes: Axes, course: Course, colour: str) -> None:
+def _line(axes: Axes, course: TrialDowntime, colour: str) -> None:
     """Draw the sum over time: flat while acknowledgements came, dotted where the script set how long none did."""
     at_s, level = 0.0, 0.0
     for outage in course.outages:
@@ -161,7 +161,7 @@ def _line(axes: Axes, course: Course, colour: str) -> None:
     )
 
 
-def _names(axes: Axes, drawn_courses: Sequence[Course], colours: Sequence[str]) -> None:
+def _names(axes: Axes, drawn_courses: Sequence[TrialDowntime], colours: Sequence[str]) -> None:
     """Write at the right of each line what it comes to."""
     top = axes.get_ylim()[1]
     floor = 0.0

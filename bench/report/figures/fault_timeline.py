@@ -36,7 +36,7 @@ _LABEL_ROOM_S = 0.12
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class FaultTimeline:
     """A configuration's trials around the fault.
 
     `seconds` has trial, at_s (since the first fault) and acked; `shown` is the trial that is drawn strongly. `faults`
@@ -87,11 +87,11 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     return replace(drawn, legend=legend)
 
 
-def _several(drawn_courses: Sequence[Course]) -> bool:
+def _several(drawn_courses: Sequence[FaultTimeline]) -> bool:
     return any(len(set(course.seconds["trial"])) > 1 for course in drawn_courses)
 
 
-def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Course]:
+def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[FaultTimeline]:
     """Return the courses of configurations, at most eight; those with the same outcome share one."""
     all_courses = []
     for part in parts:
@@ -124,7 +124,7 @@ def _groups(results: Results, part: sweep.Part) -> list[list[str]]:
     )
 
 
-def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame) -> Course | None:
+def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame) -> FaultTimeline | None:
     valid = trials[trials["verdict"] == "valid"]
     first = outage.first_faults(results)
     timed_trials = valid[valid["trial"].isin(results.timeline["trial"]) & valid["trial"].isin(first.index)]
@@ -134,7 +134,7 @@ def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame)
     row = timed_trials[timed_trials["trial"] == shown].iloc[0]
     times = row.reindex(["lost_first_ns", "lost_last_ns"]).astype(float) / NANOS
     writes, losses = outage.writes(results, trials), loss.loss(results, trials)
-    return Course(
+    return FaultTimeline(
         system=part.system,
         name=name,
         words=", ".join(
@@ -231,7 +231,7 @@ def _loss_words(losses: Loss | None, valid: pd.DataFrame) -> str:
     return f"{words.counts(losses.counts)} lost in a trial" if losses.most else "nothing lost"
 
 
-def timeline(drawn_courses: Sequence[Course]) -> Figure:
+def timeline(drawn_courses: Sequence[FaultTimeline]) -> Figure:
     """Draw a panel a configuration, one below the other along one axis of time."""
     room = _MOST_FIGURE_IN - _FOOT_IN - _TOP_IN
     panel_in = max(_LEAST_IN, min(_PANEL_IN, room / len(drawn_courses) - _TITLE_IN))
@@ -253,7 +253,7 @@ def timeline(drawn_courses: Sequence[Course]) -> Figure:
     return figure
 
 
-def span(drawn_courses: Sequence[Course]) -> tuple[float, float]:
+def span(drawn_courses: Sequence[FaultTimeline]) -> tuple[float, float]:
     """Return from when to when the axis goes: around the event, with some air."""
     end = max(course.end_s for course in drawn_courses)
     first_lost = min((course.lost_s[0] for course in drawn_courses if course.lost_s), default=0.0)
@@ -263,7 +263,7 @@ def span(drawn_courses: Sequence[Course]) -> tuple[float, float]:
     return max(begin, float(at_s.min())), min(end + air, float(at_s.max()) + 1)
 
 
-def _panel(axes: Axes, course: Course, *, last: bool) -> None:
+def _panel(axes: Axes, course: FaultTimeline, *, last: bool) -> None:
     look = style.look(course.system)
     _background(axes, course)
     for trial, trial_seconds in course.seconds.groupby("trial"):
@@ -291,7 +291,7 @@ def _panel(axes: Axes, course: Course, *, last: bool) -> None:
         )
 
 
-def _title(course: Course) -> str:
+def _title(course: FaultTimeline) -> str:
     """Return the name of a panel, cut off where the words at the right of its line begin."""
     words_in = len(course.words) * style.CHARACTER_IN + _APART_IN
     most = int((style.WIDTH_IN - _LEFT_IN - _RIGHT_IN - words_in) / style.STRONG_IN)
@@ -304,7 +304,7 @@ def _steps(trial_seconds: pd.DataFrame) -> tuple[list[float], list[float]]:
     return [*at_s, at_s[-1] + 1], [*acked, acked[-1]]
 
 
-def _background(axes: Axes, course: Course) -> None:
+def _background(axes: Axes, course: FaultTimeline) -> None:
     """Shade silent seconds and lost sends, and mark faults and repairs."""
     trial_seconds = course.seconds[course.seconds["trial"] == course.shown]
     for begin in trial_seconds.loc[(trial_seconds["acked"] == 0) & (trial_seconds["at_s"] > -1), "at_s"]:
@@ -320,7 +320,7 @@ def _background(axes: Axes, course: Course) -> None:
     line_names.write(axes, list(named.items()))
 
 
-def _draw_losses(axes: Axes, course: Course, trial_seconds: pd.DataFrame) -> None:
+def _draw_losses(axes: Axes, course: FaultTimeline, trial_seconds: pd.DataFrame) -> None:
     """Fill the area below the line over the time in which lost messages were sent, and write how many they are."""
     if course.lost_s is None:
         return

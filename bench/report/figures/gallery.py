@@ -276,7 +276,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         "The dark line marks where the lines of both systems cross, with its 95 % interval. "
         "Left of it the one system is ahead, right of it the other. "
     )
-    tail = price.Measure("service_p99_ns", "service time at p99 (ms)", _MS)
+    tail = price.PriceMetric("service_p99_ns", "service time at p99 (ms)", _MS)
     drawn: list[Drawing | None] = []
     for name, shown, title in (
         ("price", price.measure(results), "What a send takes, by what an fsync takes"),

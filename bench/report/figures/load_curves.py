@@ -63,7 +63,7 @@ def load_curves(
     return figures
 
 
-def _lines(cell: multiples.Cell, curves: Mapping[str, LoadCurve]) -> multiples.Ends:
+def _lines(cell: multiples.PanelAxes, curves: Mapping[str, LoadCurve]) -> multiples.Ends:
     """Draw a panel's holds and curves; give back where each curve ends."""
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():

@@ -28,7 +28,7 @@ _LABEL_MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PanelAxes:
     """A panel with its axes; `colours` and `dashes` by case."""
 
     panel: sweep.Panel
@@ -53,7 +53,7 @@ class _Room:
 
 def grid(
     blocks: Sequence[sweep.Panels], labels: tuple[str, str], y: Scale, *, flat: bool = False
-) -> tuple[list[Figure], list[Cell]]:
+) -> tuple[list[Figure], list[PanelAxes]]:
     """Lay the panels out, x and y labelled; the caller draws the lines and calls `name_lines`.
 
     Each block is a drawing of its own, so that a page may end between two of them. Panels of all drawings have one
@@ -64,7 +64,7 @@ def grid(
     flat = flat and len(blocks) > 1
     room = _room(blocks, flat=flat)
     figures: list[Figure] = []
-    cells: list[Cell] = []
+    cells: list[PanelAxes] = []
     for drawn in [list(blocks)] if flat else [[block] for block in blocks]:
         figure, figure_cells = _drawing(drawn, labels, y, room)
         figures.append(figure)
@@ -93,7 +93,7 @@ def _room(blocks: Sequence[sweep.Panels], *, flat: bool) -> _Room:
 
 def _drawing(
     blocks: Sequence[sweep.Panels], labels: tuple[str, str], y: Scale, room: _Room
-) -> tuple[Figure, list[Cell]]:
+) -> tuple[Figure, list[PanelAxes]]:
     """Lay out the panels of one drawing; only those of the last block have an x axis with numbers."""
     heights = [
         _BLOCK_IN
@@ -103,7 +103,7 @@ def _drawing(
     ]
     top = sum(heights)
     figure = Figure(figsize=(style.WIDTH_IN, top))
-    cells: list[Cell] = []
+    cells: list[PanelAxes] = []
     for block, height in zip(blocks, heights, strict=True):
         _block_heads(figure, block, top, y.label(labels[1]))
         for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
@@ -116,7 +116,7 @@ def _drawing(
     return figure, cells
 
 
-def name_lines(cell: Cell, ends: Ends) -> None:
+def name_lines(cell: PanelAxes, ends: Ends) -> None:
     """Write each line's label at the right, pushed apart where they would touch; lead there from its end."""
     low, high = cell.axes.get_ylim()
     place = cell.axes.transScale + cell.axes.transLimits
@@ -161,11 +161,11 @@ def _apart(positions: Mapping[str, float], gap: float) -> dict[str, float]:
     return {case: at - rise / 2 for case, at in placed.items()}
 
 
-def _cell(panel: sweep.Panel, axes: Axes) -> Cell:
+def _cell(panel: sweep.Panel, axes: Axes) -> PanelAxes:
     cases = list(panel.lines.values())
     shades = style.look(panel.system).shades(len(cases))
     dashes = {case: style.LINES[index % len(style.LINES)] for index, case in enumerate(cases)}
-    return Cell(panel, axes, dict(zip(cases, shades, strict=True)), dashes)
+    return PanelAxes(panel, axes, dict(zip(cases, shades, strict=True)), dashes)
 
 
 def _block_heads(figure: Figure, block: sweep.Panels, top: float, y_label: str) -> None:

@@ -35,7 +35,7 @@ _NOTHING = "Survives nothing that breaks: nothing is promised"
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class PriceMetric:
     """What is drawn over what an fsync takes: a column of trials, times `factor`, under a label of its axis."""
 
     column: str
@@ -44,7 +44,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PriceLine:
     """A configuration: all its cases, which differ in the disk only.
 
     `trials` has the columns round, point (the case), x (ms an fsync) and y. `settings` are the swept ones but the disk.
@@ -69,23 +69,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PricePanel:
     """A guarantee, and the configurations that give it.
 
     `crossings` are where a line of one system crosses that of another with the same settings.
     """
 
     title: str
-    lines: Sequence[Line]
-    crossings: Sequence[tuple[Line, Line, Crossing]]
+    lines: Sequence[PriceLine]
+    crossings: Sequence[tuple[PriceLine, PriceLine, Crossing]]
 
 
-def measure(results: Results) -> Measure:
+def measure(results: Results) -> PriceMetric:
     """What a send costs: ms a send where one send is open at a time, else messages/s."""
     has_send_times = _SEND in results.trials and results.valid[_SEND].notna().any()
     if has_send_times and one_send_open(results):
-        return Measure(_SEND, "ms a send", _MS)
-    return Measure(_RATE, "acknowledged messages/s")
+        return PriceMetric(_SEND, "ms a send", _MS)
+    return PriceMetric(_RATE, "acknowledged messages/s")
 
 
 def one_send_open(results: Results) -> bool:
@@ -93,21 +93,23 @@ def one_send_open(results: Results) -> bool:
     return all(trial.load.one_send_open for trial in results.trial_records.values())
 
 
-def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown: Measure) -> list[Panel]:
+def panels(
+    results: Results, parts: Sequence[sweep.Part], labels: Labels, shown: PriceMetric
+) -> list[PricePanel]:
     """Return a panel a guarantee, the weakest first; none where all trials had one and the same disk."""
     if EMULATED_FSYNC not in results.trials or len(results.trials[EMULATED_FSYNC].unique()) == 1:
         return []
     trial_points = points(results, shown)
-    panels_by_title: dict[str, tuple[tuple[bool, int, str], list[Line]]] = {}
+    panels_by_title: dict[str, tuple[tuple[bool, int, str], list[PriceLine]]] = {}
     for part in parts:
         for line, first in _lines(part, labels, trial_points):
             rank, title = _promise(results, first)
             panels_by_title.setdefault(title, (rank, []))[1].append(line)
     ordered = sorted(panels_by_title.items(), key=lambda panel: panel[1][0])
-    return [Panel(title, lines, list(_crossings(lines))) for title, (_, lines) in ordered]
+    return [PricePanel(title, lines, list(_crossings(lines))) for title, (_, lines) in ordered]
 
 
-def _crossings(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, Crossing]]:
+def _crossings(lines: Sequence[PriceLine]) -> Iterator[tuple[PriceLine, PriceLine, Crossing]]:
     for first_line, second_line in product(lines, lines):
         if first_line.system < second_line.system and first_line.settings == second_line.settings:
             place = crossing(first_line.trials, second_line.trials)
@@ -115,7 +117,7 @@ def _crossings(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, Crossing]]:
                 yield first_line, second_line, place
 
 
-def points(results: Results, shown: Measure) -> pd.DataFrame:
+def points(results: Results, shown: PriceMetric) -> pd.DataFrame:
     """Return what was measured of each valid trial: round, point (its case), x (ms an fsync) and y."""
     table = results.valid
     measured_trials = table[table["fsync_ns"].notna() & table[shown.column].notna()]
@@ -127,7 +129,7 @@ def points(results: Results, shown: Measure) -> pd.DataFrame:
     return trial_points[(trial_points["x"] > 0) & (trial_points["y"] > 0)]
 
 
-def _lines(part: sweep.Part, labels: Labels, trial_points: pd.DataFrame) -> Iterator[tuple[Line, str]]:
+def _lines(part: sweep.Part, labels: Labels, trial_points: pd.DataFrame) -> Iterator[tuple[PriceLine, str]]:
     """Give the configurations of a system, each with the name of its first case."""
     setting_names = [name for name in part.settings if name != EMULATED_FSYNC]
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -140,7 +142,7 @@ def _lines(part: sweep.Part, labels: Labels, trial_points: pd.DataFrame) -> Iter
     for label, line_settings, cases in zip(named, settings, groups.values(), strict=True):
         trials = trial_points[trial_points["point"].isin(cases)]
         if len(trials):
-            yield Line(part.system, label, line_settings, trials), cases[0]
+            yield PriceLine(part.system, label, line_settings, trials), cases[0]
 
 
 def _promise(results: Results, case: str) -> tuple[tuple[bool, int, str], str]:
@@ -152,7 +154,7 @@ def _promise(results: Results, case: str) -> tuple[tuple[bool, int, str], str]:
     return (stated.power, stated.nodes, stated.condition), f"Survives {stated.in_nodes}"
 
 
-def price(drawn_panels: Sequence[Panel], shown: Measure) -> Figure | None:
+def price(drawn_panels: Sequence[PricePanel], shown: PriceMetric) -> Figure | None:
     """Draw the panels, one below the other over one axis; None without any.
 
     A dot is a trial, a line joins the medians of a configuration's cases. Above the panels stand typical disks, whose
@@ -194,7 +196,7 @@ def price(drawn_panels: Sequence[Panel], shown: Measure) -> Figure | None:
     return figure
 
 
-def _heights(drawn_panels: Sequence[Panel]) -> list[float]:
+def _heights(drawn_panels: Sequence[PricePanel]) -> list[float]:
     """Return how high each panel is, in inches: as high as its names need, and higher where there is room."""
     least = [
         max(_LEAST_IN, sum(len(line.name) * style.LINE_IN + _GAP_IN for line in panel.lines))
@@ -235,7 +237,7 @@ def _disks(strip: Axes) -> None:
         )
 
 
-def _panel(axes: Axes, panel: Panel, y: Scale) -> None:
+def _panel(axes: Axes, panel: PricePanel, y: Scale) -> None:
     if y.log:
         axes.set_yscale("log")
     axes.set_ylim(y.low, y.high)
@@ -254,7 +256,7 @@ def _panel(axes: Axes, panel: Panel, y: Scale) -> None:
     _name(axes, panel, ends, colours)
 
 
-def _colours(panel: Panel) -> list[str]:
+def _colours(panel: PricePanel) -> list[str]:
     """Return a shade of its system for each line."""
     colours: list[str] = []
     for line in panel.lines:
@@ -266,13 +268,13 @@ def _colours(panel: Panel) -> list[str]:
     return colours
 
 
-def _dash(panel: Panel, line: Line) -> object:
+def _dash(panel: PricePanel, line: PriceLine) -> object:
     system_lines = [other_line for other_line in panel.lines if other_line.system == line.system]
     place = next(number for number, other_line in enumerate(system_lines) if other_line is line)
     return style.LINES[place % len(style.LINES)]
 
 
-def _draw(axes: Axes, line: Line, colour: str, dash: object) -> None:
+def _draw(axes: Axes, line: PriceLine, colour: str, dash: object) -> None:
     middle, marker = line.medians, style.look(line.system).marker
     axes.scatter(line.trials["x"], line.trials["y"], s=6, color=colour, alpha=0.45, linewidth=0)
     axes.plot(
@@ -308,7 +310,7 @@ def _mark(axes: Axes, place: Crossing) -> None:
     )
 
 
-def _name(axes: Axes, panel: Panel, ends: Mapping[int, float], colours: Sequence[str]) -> None:
+def _name(axes: Axes, panel: PricePanel, ends: Mapping[int, float], colours: Sequence[str]) -> None:
     """Write each line's name at the right of its end, pushed apart where they would touch."""
     place = axes.transScale + axes.transLimits
     right = axes.get_xlim()[1]
@@ -350,7 +352,7 @@ def _apart(positions: Mapping[int, float], heights: Mapping[int, float]) -> dict
     return {number: bottoms[number] + heights[number] / 2 for number in order}
 
 
-def in_words(drawn_panels: Sequence[Panel], shown: Measure) -> str:
+def in_words(drawn_panels: Sequence[PricePanel], shown: PriceMetric) -> str:
     """Say what the figure shows: each line's first and last median, and where lines cross."""
     sentences = []
     for panel in drawn_panels:
@@ -364,7 +366,7 @@ def in_words(drawn_panels: Sequence[Panel], shown: Measure) -> str:
     return " ".join(sentences)
 
 
-def _ends(line: Line, shown: Measure) -> str:
+def _ends(line: PriceLine, shown: PriceMetric) -> str:
     middle = line.medians
     first, last = (numbers.rate(float(middle["y"].iloc[place])) for place in (0, -1))
     return f"{' '.join(line.name)}: from {first} to {last} {shown.label}"

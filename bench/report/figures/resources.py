@@ -25,7 +25,7 @@ _TITLE_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class ResourceQuantity:
     """What a panel shows: counters of nodes, added up by role."""
 
     label: str
@@ -34,9 +34,9 @@ class Quantity:
 
 
 QUANTITIES = (
-    Quantity("CPU, cores", ("cpu_s",), 1.0),
-    Quantity("disk writes, MB/s", ("disk_write_bytes",), _MB),
-    Quantity("network, MB/s", ("net_in_bytes", "net_out_bytes"), _MB),
+    ResourceQuantity("CPU, cores", ("cpu_s",), 1.0),
+    ResourceQuantity("disk writes, MB/s", ("disk_write_bytes",), _MB),
+    ResourceQuantity("network, MB/s", ("net_in_bytes", "net_out_bytes"), _MB),
 )
 
 
@@ -46,7 +46,7 @@ METRICS = frozenset({*_BUSY, *(metric for quantity in QUANTITIES for metric in q
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TrialSamples:
     """A trial that is drawn, with its samples since its first send and the `second` of each."""
 
     part: sweep.Part
@@ -61,7 +61,7 @@ def seconds_of(results: Results, trial: int) -> pd.DataFrame:
     return samples.assign(second=samples["at_ns"] // NANOS)
 
 
-def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
+def by_role(samples: pd.DataFrame, quantity: ResourceQuantity) -> pd.DataFrame:
     """Seconds by role, the servers' roles first; what is left of the machine's CPU belongs to others."""
     quantity_samples = samples[samples["metric"].isin(quantity.metrics) & (samples["role"] != _MACHINE)]
     by_node = quantity_samples.groupby(["second", "role", "node", "metric"], as_index=False)["value"].mean()
@@ -108,14 +108,14 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     return figure
 
 
-def trial_columns(results: Results, part: sweep.Part) -> Iterator[Column]:
+def trial_columns(results: Results, part: sweep.Part) -> Iterator[TrialSamples]:
     """Give the trials that are drawn of a system: of its cases of highest and of lowest throughput."""
     measured = part.cases[part.cases["throughput_msgs_per_s"].notna()].sort_values("throughput_msgs_per_s")
     for place in dict.fromkeys((-1, 0) if len(measured) > 1 else (0,) if len(measured) else ()):
         case = measured.iloc[place]
         trial = representative(results.valid[results.valid["case"] == case["case"]])
         if len(samples := seconds_of(results, trial)):
-            yield Column(part, part.label(case), samples)
+            yield TrialSamples(part, part.label(case), samples)
 
 
 def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) -> None:
@@ -154,7 +154,7 @@ def colours(system: str, table: pd.DataFrame) -> dict[str, str]:
     return {role: shades.get(role) or _GREYS[role] for role in table.columns}
 
 
-def _title(axes: Axes, column: Column, most: int) -> None:
+def _title(axes: Axes, column: TrialSamples, most: int) -> None:
     """The case above a column, in up to three lines."""
     lines = textwrap.wrap(column.title, most, break_long_words=False, break_on_hyphens=False)
     if len(lines) > _TITLE_LINES:
@@ -169,7 +169,7 @@ def _title(axes: Axes, column: Column, most: int) -> None:
     )
 
 
-def _heads(axes: Axes, column: Column, table: pd.DataFrame) -> None:
+def _heads(axes: Axes, column: TrialSamples, table: pd.DataFrame) -> None:
     """The system above the first of its columns, and the roles in their colours."""
     base = style.look(column.part.system).ink
     axes.annotate(

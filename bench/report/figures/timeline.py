@@ -55,12 +55,12 @@ def _seconds(results: Results) -> pd.DataFrame:
     return table.assign(acked=table["acked"].astype(float))
 
 
-def _second_axis(cell: multiples.Cell, right: int) -> None:
+def _second_axis(cell: multiples.PanelAxes, right: int) -> None:
     cell.axes.set_xlim(0, right)
     cell.axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
-def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> multiples.Ends:
+def _lines(cell: multiples.PanelAxes, seconds: pd.DataFrame, results: Results) -> multiples.Ends:
     ends: dict[str, tuple[float, float]] = {}
     warm_ups = []
     named: set[str] = set()
@@ -188,7 +188,7 @@ def unhappy(seconds: pd.DataFrame) -> pd.Series[bool]:
     return (seconds["failed"] + seconds["unknown"] > 0) | (seconds["acked"] == 0)
 
 
-def _unhappy(cell: multiples.Cell, shown: pd.DataFrame) -> None:
+def _unhappy(cell: multiples.PanelAxes, shown: pd.DataFrame) -> None:
     """Mark the seconds that were not well."""
     bad = shown[unhappy(shown)]
     if len(bad):

@@ -49,7 +49,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """What the page shows. `gone` are the cases that only the first run has, `new` those that only the second has."""
 
     first: Results
@@ -144,7 +144,7 @@ def _fsync(results: Results) -> float | None:
     return (results.manifest.get("fsync_ns") or {}).get("p50")
 
 
-def table(comparison: Comparison) -> Table:
+def table(comparison: RunComparison) -> Table:
     """A row a case, in the first run's order."""
     columns = (
         Column("case", "name"),
@@ -160,7 +160,7 @@ def table(comparison: Comparison) -> Table:
     return Table("Cases", columns, tuple(_row(case, comparison) for case in comparison.cases))
 
 
-def _row(case: CaseComparison, comparison: Comparison) -> Row:
+def _row(case: CaseComparison, comparison: RunComparison) -> Row:
     shown = numbers.duration if comparison.metric.endswith("_ns") else numbers.rate
     medians = [numbers.NOTHING] * 2 if case.medians is None else [shown(value) for value in case.medians]
     interval = (
@@ -194,7 +194,7 @@ def verdict(case: CaseComparison) -> Cell:
     return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))
 
 
-def _limits(case: CaseComparison, comparison: Comparison) -> str:
+def _limits(case: CaseComparison, comparison: RunComparison) -> str:
     """What limited the case in the first run and in the second."""
     runs = (comparison.first.cases, comparison.second.cases)
     return numbers.side_by_side(
@@ -202,12 +202,12 @@ def _limits(case: CaseComparison, comparison: Comparison) -> str:
     )
 
 
-def terminal_output(comparison: Comparison) -> RenderableType:
+def terminal_output(comparison: RunComparison) -> RenderableType:
     """The same for a terminal."""
     return Group(rich_table(table(comparison)), Text(), *map(Text, _lines(comparison)))
 
 
-def _lines(comparison: Comparison) -> list[str]:
+def _lines(comparison: RunComparison) -> list[str]:
     return [
         line
         for line in (comparison.summary, comparison.together, comparison.missing_cases, comparison.doubts)
@@ -215,7 +215,7 @@ def _lines(comparison: Comparison) -> list[str]:
     ]
 
 
-def write(comparison: Comparison, folder: Path) -> Path:
+def write(comparison: RunComparison, folder: Path) -> Path:
     """Write compare.html into a folder, which is made; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     page = templates.page(

@@ -6,10 +6,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from bench.model import CaseComparison, Change
-from bench.report.pages.compare import Comparison, table, verdict
+from bench.report.pages.compare import RunComparison, table, verdict
 
 
-def write_junit(comparison: Comparison, file: Path) -> None:
+def write_junit(comparison: RunComparison, file: Path) -> None:
     """Write a test for each case: one that is proven worse has failed, one that is not decided is skipped."""
     runs = f"{comparison.first.run.name} and {comparison.second.run.name}"
     suite = ET.Element("testsuite", name=f"{runs}: {comparison.metric}")
@@ -49,7 +49,7 @@ def _words(case: CaseComparison) -> str:
     return ", ".join(words)
 
 
-def write_markdown(comparison: Comparison, file: Path) -> None:
+def write_markdown(comparison: RunComparison, file: Path) -> None:
     """Write the summary and a table of the cases."""
     shown = table(comparison)
     heads = [column.head for column in shown.columns]

@@ -10,7 +10,7 @@ from bench.report.answer import guarantees
 from bench.report.answer.comparisons import leading_metric
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.guarantees import Point
-from bench.report.figures.comparison_rows import ComparedCases, Row
+from bench.report.figures.comparison_rows import CaseRow, ComparedCases
 from bench.report.presentation import DeclaredComparison, Presentation
 from bench.report.results import Results
 
@@ -52,7 +52,7 @@ def _change(
     shared = _words(cases, system, {name: first[name] for name in varied if name not in differing})
     labels = [_words(cases, system, {name: setting[name] for name in differing}) for setting in settings]
     title = f"{numbers.sentence(comparison.change)}{f' ({shared})' if shared else ''}"
-    rows = (Row(system, label, case) for label, case in zip(labels, pair, strict=True))
+    rows = (CaseRow(system, label, case) for label, case in zip(labels, pair, strict=True))
     yield ComparedCases(title, metric, tuple(rows))
 
 
@@ -92,5 +92,5 @@ def _measured_comparison(
 ) -> Iterator[ComparedCases]:
     """Give a comparison where every case has the metric."""
     if all(not numbers.absent(cases.row(case).get(metric)) for _, case in system_cases):
-        rows = tuple(Row(system, cases.label(case), case) for system, case in system_cases)
+        rows = tuple(CaseRow(system, cases.label(case), case) for system, case in system_cases)
         yield ComparedCases(title, metric, rows)

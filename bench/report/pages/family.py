@@ -16,7 +16,7 @@ from bench.report import case_groups, other_runs, pdf, results, style, sweep, te
 from bench.report.presentation import Labels, presentation
 from bench.report.results import Results
 from bench.report.sections import fault_cells, fault_outcome, setting_losses
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 from bench.report.sections.setting_losses import TrialLoss, trial_losses
 from bench.report.table import Cell
 from bench.scenario import catalogue
@@ -28,7 +28,7 @@ _ANCHORS = ("faults", "delivery", "delivery")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConfigurationRow:
     """A configuration's label, empty for all of a system's, and its cells, each with the link to its evidence."""
 
     label: str
@@ -49,7 +49,7 @@ class Entry:
     link: str
     about: str
     versions: Mapping[str, str]
-    lines: Mapping[str, Sequence[Line]]
+    lines: Mapping[str, Sequence[ConfigurationRow]]
     losses: Sequence[TrialLoss] = ()
 
     def remarks(self, usual: Mapping[str, str]) -> str:
@@ -61,7 +61,7 @@ class Entry:
         ]
         return ", ".join(filter(None, (*other_versions, self.about)))
 
-    def rows(self, systems: Sequence[str]) -> list[tuple[Line | None, ...]]:
+    def rows(self, systems: Sequence[str]) -> list[tuple[ConfigurationRow | None, ...]]:
         """Lines side by side, by system: those of one label beside each other where all systems have the same."""
         system_lines = [list(self.lines.get(system, ())) for system in systems]
         labels = [sorted(line.label for line in lines) for lines in system_lines]
@@ -151,7 +151,7 @@ def _entry(run_results: Results, folder: Path) -> Entry:
     )
 
 
-def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
+def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[FaultOutcome]:
     """Return the outcomes of a system: configurations with the same one together."""
     case_outcomes = fault_outcome.outcomes(run_results, part, labels)
     return fault_outcome.merge_outcomes(
@@ -159,7 +159,7 @@ def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[Ou
     )
 
 
-def _same(first: Outcome, second: Outcome) -> bool:
+def _same(first: FaultOutcome, second: FaultOutcome) -> bool:
     repeated = [max(outcome.duplicates, default=0) > 0 for outcome in (first, second)]
     return (
         fault_outcome.same_fate(first, second)
@@ -168,10 +168,10 @@ def _same(first: Outcome, second: Outcome) -> bool:
     )
 
 
-def _line(run_results: Results, outcome: Outcome, link: str) -> Line:
+def _line(run_results: Results, outcome: FaultOutcome, link: str) -> ConfigurationRow:
     anchored = [f"{link}#{anchor}" if link and run_results.is_fault_run else link for anchor in _ANCHORS]
     cells = (replace(cell, text=_brief(cell.text)) for cell in fault_cells.cells(outcome))
-    return Line(outcome.label, tuple(zip(cells, anchored, strict=True)))
+    return ConfigurationRow(outcome.label, tuple(zip(cells, anchored, strict=True)))
 
 
 def _brief(text: str) -> str:
@@ -179,7 +179,7 @@ def _brief(text: str) -> str:
     return re.sub(r"(\d) (s|min)\b", "\\1\N{NO-BREAK SPACE}\\2", text.replace(" of writes", ""))
 
 
-def _kind(run_results: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> str:
+def _kind(run_results: Results, outcomes: Mapping[str, Sequence[FaultOutcome]]) -> str:
     kinds = [
         kind for system_outcomes in outcomes.values() for outcome in system_outcomes for kind in outcome.kinds
     ]

@@ -99,7 +99,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class AnsweredQuestion:
     """A question with its answer, the report that gives it, and other reports on the same question.
 
     `detail` has the answer's numbers where they are not in it; `advice`: what to do about it. Both may be empty.
@@ -200,7 +200,7 @@ def _machines(manifests: Iterable[Json]) -> str:
     return " or ".join(numbers.plural(count, "core") for count in cores)
 
 
-def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
+def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[AnsweredQuestion]:
     """The questions of which a scenario is published; the first that is published answers."""
     for front_question in front.questions:
         published = [reports[name] for name in front_question.scenarios if name in reports]
@@ -209,7 +209,7 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
             answers = first.scenario == front_question.scenarios[0] and first.finding(front_question.finding)
             number = front_question.finding if answers else 1
             finding = first.finding(number)
-            yield Topic(
+            yield AnsweredQuestion(
                 question=front_question.question,
                 line=finding.text if finding else "",
                 detail=finding.detail if finding else "",

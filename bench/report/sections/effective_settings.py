@@ -20,7 +20,7 @@ _Values: TypeAlias = dict[str, dict[str, set[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OwnerSettings:
     """One owner of settings (topic, broker, producer …). `more` counts the settings not printed."""
 
     owner: str
@@ -35,7 +35,7 @@ class EffectiveSettings:
 
     system: str
     title: str
-    groups: tuple[Group, ...]
+    groups: tuple[OwnerSettings, ...]
     example: str
 
 
@@ -86,7 +86,7 @@ def _owner_and_name(path: tuple[str, ...]) -> tuple[str, str]:
     return path[depth - 1], ".".join(path[depth:]) or path[-1]
 
 
-def _group(owner: str, settings: _Values) -> Group:
+def _group(owner: str, settings: _Values) -> OwnerSettings:
     same, differing = [], []
     for name in sorted(settings):
         distinct = set().union(*settings[name].values())
@@ -95,7 +95,7 @@ def _group(owner: str, settings: _Values) -> Group:
         else:
             differing.append((name, _differing_values(settings[name], distinct)))
     more = max(0, len(same) - _MOST) + max(0, len(differing) - _MOST)
-    return Group(owner, tuple(same[:_MOST]), tuple(differing[:_MOST]), more)
+    return OwnerSettings(owner, tuple(same[:_MOST]), tuple(differing[:_MOST]), more)
 
 
 def _differing_values(by_case: Mapping[str, set[str]], distinct: set[str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bench import numbers
 from bench.report import fault_words as words
-from bench.report.loss import Loss, Span
+from bench.report.loss import Loss, LossPosition
 from bench.report.outage import INVALID, Outage
-from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.fault_outcome import FaultOutcome
 from bench.report.sections.promise_coverage import Coverage
 from bench.report.table import Cell
 
@@ -19,7 +19,7 @@ _PROMISED = {
 }
 
 
-def cells(outcome: Outcome) -> tuple[Cell, Cell, Cell]:
+def cells(outcome: FaultOutcome) -> tuple[Cell, Cell, Cell]:
     """Return the cells under HEADS."""
     return outage_cell(outcome.writes), loss_cell(outcome), duplicates_cell(outcome)
 
@@ -60,7 +60,7 @@ def _note(outage: Outage) -> str:
     return "; ".join(filter(None, parts))
 
 
-def loss_cell(outcome: Outcome) -> Cell:
+def loss_cell(outcome: FaultOutcome) -> Cell:
     """Return how many messages a trial lost, over what span of writes, and whether they were promised."""
     promised = _PROMISED[outcome.covered]
     tone = "bad" if outcome.broken_promise else "strong"
@@ -83,10 +83,10 @@ _UNREAD = "Reading stopped at the first message that could not be read: what cam
 
 def _span(loss: Loss) -> str:
     time = words.times(loss.low_ns, loss.high_ns, brief=True)
-    return "" if loss.span is Span.SOME else f" ({time} of writes)"
+    return "" if loss.span is LossPosition.SOME else f" ({time} of writes)"
 
 
-def duplicates_cell(outcome: Outcome) -> Cell:
+def duplicates_cell(outcome: FaultOutcome) -> Cell:
     """Return how many messages of a trial were there more than once."""
     if not outcome.duplicates:
         return Cell(numbers.NOTHING, "quiet")

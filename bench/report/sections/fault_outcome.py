@@ -22,7 +22,7 @@ _MANY_UNANSWERED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FaultOutcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
     `trials` and `valid` count trials. `unread` has the acknowledged messages of each valid trial, `acked` in all of
@@ -94,7 +94,7 @@ class Outcome:
         return self.once and max(self.duplicates, default=0) > 0
 
 
-def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> Outcome:
+def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> FaultOutcome:
     """Return the outcome of some of a system's cases, over all of their trials."""
     trials = part.trials[part.trials["case"].isin(set(cases))]
     valid = trials[trials["verdict"] == "valid"]
@@ -102,7 +102,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     judged = {tried_case.coverage for tried_case in tried}
     settles = any(promise_coverage.settles(trial) for tried_case in tried for trial in tried_case.trials)
     promised = dict.fromkeys(tried_case.promise.survives for tried_case in tried if tried_case.promise)
-    return Outcome(
+    return FaultOutcome(
         system=part.system,
         label=case_groups.name(labels, part, cases),
         cases=tuple(cases),
@@ -125,21 +125,21 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     )
 
 
-def outcomes(results: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
+def outcomes(results: Results, part: sweep.Part, labels: Labels) -> list[FaultOutcome]:
     """Return the outcome of each case of a system that has a valid trial, in the scenario's order."""
     cases = part.cases[part.cases["rounds"] > 0]["case"]
     return [outcome(results, part, labels, [str(case)]) for case in cases]
 
 
-def same_fate(first: Outcome, second: Outcome) -> bool:
+def same_fate(first: FaultOutcome, second: FaultOutcome) -> bool:
     """Whether the same became of the messages of two configurations, and of what they promise of them."""
     promises = {(outcome.covered, outcome.reads_wait) for outcome in (first, second)}
     return first.fate == second.fate and (first.fate == "none lost" or len(promises) == 1)
 
 
 def merge_outcomes(
-    results: Results, part: sweep.Part, labels: Labels, groups: Sequence[Sequence[Outcome]]
-) -> list[Outcome]:
+    results: Results, part: sweep.Part, labels: Labels, groups: Sequence[Sequence[FaultOutcome]]
+) -> list[FaultOutcome]:
     """Return one outcome for each group of outcomes of a system."""
     return [
         group[0]

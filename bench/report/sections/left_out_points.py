@@ -17,7 +17,7 @@ from bench.systems.registry import system_title
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedPointGroup:
     """Points of one system's sweep that share a reason."""
 
     system: str
@@ -33,17 +33,17 @@ class Omissions:
     invalid_count: int
     trial_count: int
     never_run: int
-    points: Sequence[LeftOut]
+    points: Sequence[OmittedPointGroup]
 
 
-def left_out(results: Results) -> list[LeftOut]:
+def left_out(results: Results) -> list[OmittedPointGroup]:
     """The points of the sweep that were left out, by reason."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for point in results.plan.get("left_out", []):
         label = " ".join(f"{name}={value}" for name, value in point["settings"].items())
         grouped.setdefault((point["system"], point["reason"]), []).append(label)
     return [
-        LeftOut(system_title(system), reason, tuple(sorted(points, key=sweep.natural)))
+        OmittedPointGroup(system_title(system), reason, tuple(sorted(points, key=sweep.natural)))
         for (system, reason), points in grouped.items()
     ]
 

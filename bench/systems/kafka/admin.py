@@ -121,12 +121,12 @@ class KafkaAdmin:
             if partition.leads or partition.epoch is not None
         ]
 
-    def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
+    def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.PartitionState]]:
         """Return what each broker says of the topic, without those that do not answer in time."""
         brokers = of_role(self._nodes, BROKER)
         names = {node_id(node): node.name for node in brokers}
 
-        def ask(node: Node) -> dict[int, topics.Partition] | None:
+        def ask(node: Node) -> dict[int, topics.PartitionState] | None:
             if not _listens(node, within_s):
                 return None
             return topics.view(admin_client(address(node)), node.name, topic, names, within_s)
@@ -261,7 +261,7 @@ class KafkaAdmin:
         """See protocols.Admin: nothing stays open between actions."""
 
 
-def part_nodes(part: str, partition: topics.Partition) -> list[str]:
+def part_nodes(part: str, partition: topics.PartitionState) -> list[str]:
     """Return who plays one of a partition's parts."""
     followers = [name for name in partition.replicas if name != partition.leader]
     return {
@@ -272,7 +272,7 @@ def part_nodes(part: str, partition: topics.Partition) -> list[str]:
     }[part]
 
 
-def layout_record(partition: topics.Partition) -> dict[str, object]:
+def layout_record(partition: topics.PartitionState) -> dict[str, object]:
     """Return what `layout` has of a partition."""
     return {
         "partition": partition.number,

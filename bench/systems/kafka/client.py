@@ -16,7 +16,7 @@ from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
-from bench.systems.kafka.records import Record, consume, convert_message, leave, poll
+from bench.systems.kafka.records import KafkaMessage, consume, convert_message, leave, poll
 from bench.systems.kafka.settings import PARTITIONER, client_config, client_properties, lookup, merge_settings
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
@@ -295,7 +295,7 @@ class GroupConsumer(KafkaConsumer):
         return [TopicPartition(self._topic, number, offset) for number, offset in self._next.items()]
 
 
-def sound(polled: Sequence[Record]) -> Iterator[Record]:
+def sound(polled: Sequence[KafkaMessage]) -> Iterator[KafkaMessage]:
     """Give the messages of what was polled. Raises LoadError for an error that the client cannot mend by itself."""
     for message in polled:
         error = message.error()

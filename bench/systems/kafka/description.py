@@ -19,10 +19,10 @@ from bench.systems.description import (
     Colours,
     Description,
     GlossaryTerm,
-    Image,
     Installation,
     MissingCopies,
     Nodes,
+    PublishedImage,
     Role,
     Timer,
 )
@@ -85,7 +85,7 @@ class KafkaDescription(Description):
     start_s: ClassVar[float] = 20.0
     writes_per_copy: ClassVar[int] = 1
     installation: ClassVar[Installation | None] = Installation({CONTROLLER: 1, BROKER: 1}, {"replicas": 1})
-    image: ClassVar[Image | None] = Image("apache/kafka", "/opt/kafka/libs/*")
+    image: ClassVar[PublishedImage | None] = PublishedImage("apache/kafka", "/opt/kafka/libs/*")
     address_key: ClassVar[str] = "bootstrap.servers"
     libraries: ClassVar[tuple[str, ...]] = ("librdkafka", "confluent-kafka")
     producer_settings: ClassVar[tuple[str, ...]] = (_IDEMPOTENCE, "linger.ms", "compression.type")

@@ -206,7 +206,7 @@ class ExternalKafkaAdmin(ExternalAdmin):
         except KafkaException:
             return None
 
-    def _partitions(self, topic: Topic) -> Mapping[int, topics.Partition]:
+    def _partitions(self, topic: Topic) -> Mapping[int, topics.PartitionState]:
         """Return a topic's partitions by number; empty where no broker answers."""
         client = admin_client(self._endpoint)
         try:

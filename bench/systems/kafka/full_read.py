@@ -13,7 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems.kafka import topics
-from bench.systems.kafka.records import Record, consume, leave
+from bench.systems.kafka.records import KafkaMessage, consume, leave
 from bench.systems.kafka.settings import client_config, merge_settings
 from bench.systems.missing_messages import MissingMessages
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
@@ -145,7 +145,7 @@ def _read(
             )
 
 
-def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[ReceivedMessage]:
+def _messages(polled: Sequence[KafkaMessage], reached: dict[int, int]) -> list[ReceivedMessage]:
     """Return the messages; `reached` tells how far each partition was read, and is kept up."""
     new, now, nowhere = tuple.__new__, time.monotonic_ns(), NOT_GIVEN
     batch: list[ReceivedMessage] = []

@@ -20,7 +20,7 @@ from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.client import sound
 from bench.systems.kafka.group_types import SHARE
-from bench.systems.kafka.records import Record, convert_message, leave, poll
+from bench.systems.kafka.records import KafkaMessage, convert_message, leave, poll
 from bench.systems.kafka.settings import client_config, merge_settings
 from bench.systems.membership import GROUP, TYPE, group_id
 from bench.systems.protocols import Consumer as Member
@@ -81,7 +81,7 @@ class ShareMember:
         now_ns = time.monotonic_ns()
         return [
             convert_message(message, now_ns)
-            for message in sound([cast("Record", record) for record in messages])
+            for message in sound([cast("KafkaMessage", record) for record in messages])
         ]
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems import processing
 from bench.systems.kafka import topics
-from bench.systems.kafka.records import Record, consume, leave
+from bench.systems.kafka.records import KafkaMessage, consume, leave
 from bench.systems.kafka.settings import COMMIT, TRANSACTION, client_config
 from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
 
@@ -49,21 +49,21 @@ def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> 
         leave(consumer)
 
 
-Forward = Callable[[Sequence[Record]], None]
+Forward = Callable[[Sequence[KafkaMessage]], None]
 
 
-def _commit_first(consumer: Consumer, _: Producer, batch: Sequence[Record], forward: Forward) -> None:
+def _commit_first(consumer: Consumer, _: Producer, batch: Sequence[KafkaMessage], forward: Forward) -> None:
     consumer.commit(offsets=_next_offsets(batch), asynchronous=False)
     forward(batch)
 
 
-def _commit_last(consumer: Consumer, _: Producer, batch: Sequence[Record], forward: Forward) -> None:
+def _commit_last(consumer: Consumer, _: Producer, batch: Sequence[KafkaMessage], forward: Forward) -> None:
     forward(batch)
     consumer.commit(offsets=_next_offsets(batch), asynchronous=False)
 
 
 def _commit_together(
-    consumer: Consumer, producer: Producer, batch: Sequence[Record], forward: Forward
+    consumer: Consumer, producer: Producer, batch: Sequence[KafkaMessage], forward: Forward
 ) -> None:
     producer.begin_transaction()
     forward(batch)
@@ -82,7 +82,7 @@ def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
         if error is not None:
             failed.append(error.name())
 
-    def forward(batch: Sequence[Record]) -> None:
+    def forward(batch: Sequence[KafkaMessage]) -> None:
         for message in batch:
             time.sleep(work_s)
             producer.produce(
@@ -100,13 +100,13 @@ def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
     return forward
 
 
-def _next_offsets(batch: Sequence[Record]) -> list[TopicPartition]:
+def _next_offsets(batch: Sequence[KafkaMessage]) -> list[TopicPartition]:
     """Return for each partition the offset to go on from."""
     ends = {(message.topic(), message.partition()): message.offset() + 1 for message in batch}
     return [TopicPartition(topic, partition, offset) for (topic, partition), offset in ends.items()]
 
 
-def _sound(polled: Sequence[Record]) -> list[Record]:
+def _sound(polled: Sequence[KafkaMessage]) -> list[KafkaMessage]:
     """Leave out what is no message: errors that the client mends by itself."""
     for message in polled:
         error = message.error()

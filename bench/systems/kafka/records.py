@@ -13,7 +13,7 @@ from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 _LEAVE_S = 10.0
 
 
-class Record(Protocol):
+class KafkaMessage(Protocol):
     """A consumed message. confluent-kafka's type also covers those made by hand, where all may be None."""
 
     def topic(self) -> str: ...
@@ -23,17 +23,17 @@ class Record(Protocol):
     def error(self) -> KafkaError | None: ...
 
 
-def consume(consumer: Consumer, most: int, timeout_s: float) -> Sequence[Record]:
+def consume(consumer: Consumer, most: int, timeout_s: float) -> Sequence[KafkaMessage]:
     """Return up to `most` records; waits `timeout_s` for as many, unless it is 0."""
-    return cast("Sequence[Record]", consumer.consume(most, timeout_s))
+    return cast("Sequence[KafkaMessage]", consumer.consume(most, timeout_s))
 
 
-def poll(consumer: Consumer, timeout_s: float) -> Record | None:
+def poll(consumer: Consumer, timeout_s: float) -> KafkaMessage | None:
     """Return the next record; waits for it at most `timeout_s`."""
-    return cast("Record | None", consumer.poll(timeout_s))
+    return cast("KafkaMessage | None", consumer.poll(timeout_s))
 
 
-def convert_message(message: Record, now_ns: int) -> ReceivedMessage:
+def convert_message(message: KafkaMessage, now_ns: int) -> ReceivedMessage:
     """Return a record as the suite has it, received now."""
     return ReceivedMessage(
         message.value(), now_ns, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN

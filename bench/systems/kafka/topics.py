@@ -107,7 +107,7 @@ def bounds(consumer: Consumer, topic: str, number: int) -> tuple[int, int] | str
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class PartitionState:
     """A partition as a broker knows it, nodes by name.
 
     Only the broker that `leads` it states `epoch` and `high_watermark`. One that was elected does not yet while it
@@ -126,7 +126,7 @@ class Partition:
 
 def view(
     client: AdminClient, broker: str, topic: Topic, names: Mapping[int, str], within_s: float
-) -> dict[int, Partition] | None:
+) -> dict[int, PartitionState] | None:
     """Ask the one broker that a client is connected to; `names` by number. None where it does not answer."""
     try:
         metadata_by_number = client.list_topics(topic.name, timeout=within_s).topics[topic.name].partitions
@@ -148,7 +148,7 @@ def view(
     return partitions
 
 
-def _add_leader_state(partition: Partition, answer: Future[ListOffsetsResultInfo]) -> Partition:
+def _add_leader_state(partition: PartitionState, answer: Future[ListOffsetsResultInfo]) -> PartitionState:
     """Add what a partition's leader tells of itself, where it is that and answers."""
     try:
         end = answer.result()
@@ -161,28 +161,28 @@ def _add_leader_state(partition: Partition, answer: Future[ListOffsetsResultInfo
     return replace(partition, leads=True, epoch=epoch, high_watermark=end.offset)
 
 
-def _partition(number: int, metadata: PartitionMetadata, names: Mapping[int, str]) -> Partition:
+def _partition(number: int, metadata: PartitionMetadata, names: Mapping[int, str]) -> PartitionState:
     leader = None if metadata.leader < 0 else names.get(metadata.leader, str(metadata.leader))
     replicas, in_sync = (
         [names.get(broker, str(broker)) for broker in brokers]
         for brokers in (metadata.replicas, metadata.isrs)
     )
-    return Partition(number, leader, replicas, in_sync)
+    return PartitionState(number, leader, replicas, in_sync)
 
 
-def reconcile(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]:
+def reconcile(views: Iterable[Mapping[int, PartitionState]]) -> dict[int, PartitionState]:
     """Return each partition by the word of the broker that leads it itself: one just elected, or in the highest epoch.
 
     Nobody leads it where every broker that answers says so. Else it goes by the word of most, and nobody `leads`: who
     does by that does not answer.
     """
-    views_by_number: dict[int, list[Partition]] = defaultdict(list)
+    views_by_number: dict[int, list[PartitionState]] = defaultdict(list)
     for partition_view in (partition_view for partitions in views for partition_view in partitions.values()):
         views_by_number[partition_view.number].append(partition_view)
     return {number: _newest(views_by_number[number]) for number in sorted(views_by_number)}
 
 
-def _newest(partition_views: Sequence[Partition]) -> Partition:
+def _newest(partition_views: Sequence[PartitionState]) -> PartitionState:
     named = Counter(partition_view.leader for partition_view in partition_views)
     elected = next(
         (

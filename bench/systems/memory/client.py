@@ -12,20 +12,20 @@ from gevent.monkey import get_original
 
 from bench.errors import LoadError
 from bench.model import NANOS, Outcome, Settings, Topic
-from bench.systems.memory.faults import Fault, Faults, delay_ns_of, fault_of, identity
-from bench.systems.memory.store import End, Partition, Reader, Record
+from bench.systems.memory.faults import Faults, MessageFault, delay_ns_of, fault_of, identity
+from bench.systems.memory.store import End, PartitionReader, PartitionWriter, StoredMessage
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
 MAX_MESSAGE_BYTES = 5 << 20
 _TURN_S = 0.0005
 
 _OUTCOMES = {
-    Fault.FAIL: Outcome.FAIL,
-    Fault.GHOST_FAIL: Outcome.FAIL,
-    Fault.GHOST_UNKNOWN: Outcome.UNKNOWN,
-    Fault.UNKNOWN_ABSENT: Outcome.UNKNOWN,
+    MessageFault.FAIL: Outcome.FAIL,
+    MessageFault.GHOST_FAIL: Outcome.FAIL,
+    MessageFault.GHOST_UNKNOWN: Outcome.UNKNOWN,
+    MessageFault.UNKNOWN_ABSENT: Outcome.UNKNOWN,
 }
-_NOT_STORED = {Fault.LOSS, Fault.FAIL, Fault.UNKNOWN_ABSENT}
+_NOT_STORED = {MessageFault.LOSS, MessageFault.FAIL, MessageFault.UNKNOWN_ABSENT}
 
 # The operating system's, also under gevent: a client waits natively (see protocols.Producer.poll).
 _sleep: Callable[[float], None] = get_original("time", "sleep")
@@ -63,7 +63,7 @@ class MemoryProducer:
     def __init__(self, folder: Path, topic: Topic, faults: Faults) -> None:
         """Open the topic's partitions. Raises ClusterError when it does not exist."""
         self._faults = faults
-        self._partitions = [Partition(folder, number) for number in range(topic.partitions)]
+        self._partitions = [PartitionWriter(folder, number) for number in range(topic.partitions)]
         self._sent, self._keys = 0, topic.keys
         self._pending: list[tuple[int, int, SendResult, Callable[[SendResult], None]]] = []
         self._held: dict[tuple[int, int], bytes] = {}
@@ -110,17 +110,17 @@ class MemoryProducer:
         entry = self._store(payload, partition, producer, fault)
         return _send_result(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
 
-    def _store(self, payload: bytes, partition: int, producer: int, fault: Fault) -> int:
+    def _store(self, payload: bytes, partition: int, producer: int, fault: MessageFault) -> int:
         """Store a message as its fault wants it; return its entry, or NOT_GIVEN when there is none (yet)."""
         if fault in _NOT_STORED:
             return NOT_GIVEN
         place = (producer, partition)
-        if fault is Fault.SWAP and place not in self._held:
+        if fault is MessageFault.SWAP and place not in self._held:
             self._held[place] = payload
             return NOT_GIVEN
         files = self._partitions[partition]
         entry = files.append(payload)
-        if fault is Fault.DUPLICATE:
+        if fault is MessageFault.DUPLICATE:
             files.append(payload)
         held = self._held.pop(place, None)
         if held is not None:
@@ -144,7 +144,7 @@ class MemoryConsumer:
         self._place = folder / f"{group}.group" if group else None
         if self._place is not None:
             ends = _places(self._place) or [End(0, 0)] * topic.partitions
-        self._readers = [Reader(folder, number, end) for number, end in enumerate(ends)]
+        self._readers = [PartitionReader(folder, number, end) for number, end in enumerate(ends)]
         self._store_place()
 
     def receive(self, timeout_s: float) -> Sequence[ReceivedMessage]:
@@ -177,7 +177,7 @@ def _places(file: Path) -> list[End]:
 
 
 def _ends(folder: Path, topic: Topic) -> list[End]:
-    partitions = [Partition(folder, number) for number in range(topic.partitions)]
+    partitions = [PartitionWriter(folder, number) for number in range(topic.partitions)]
     try:
         return [partition.end() for partition in partitions]
     finally:
@@ -185,7 +185,7 @@ def _ends(folder: Path, topic: Topic) -> list[End]:
             partition.close()
 
 
-def _convert_records(partition: int, records: Sequence[Record]) -> list[ReceivedMessage]:
+def _convert_records(partition: int, records: Sequence[StoredMessage]) -> list[ReceivedMessage]:
     now_ns = time.monotonic_ns()
     return [
         ReceivedMessage(payload, now_ns, partition, NOT_GIVEN, entry, NOT_GIVEN) for entry, payload in records
@@ -195,14 +195,14 @@ def _convert_records(partition: int, records: Sequence[Record]) -> list[Received
 def read_all(folder: Path, topic: Topic) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System.read_all. Files are never slow: a record that is not whole is an error at once."""
     for partition, end in enumerate(_ends(folder, topic)):
-        reader = Reader(folder, partition, End(0, 0))
+        reader = PartitionReader(folder, partition, End(0, 0))
         try:
             yield from _read_to(reader, partition, end)
         finally:
             reader.close()
 
 
-def _read_to(reader: Reader, partition: int, end: End) -> Iterator[Sequence[ReceivedMessage]]:
+def _read_to(reader: PartitionReader, partition: int, end: End) -> Iterator[Sequence[ReceivedMessage]]:
     while reader.entry < end.entry:
         first_entry = reader.entry
         records = reader.read()

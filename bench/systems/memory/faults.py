@@ -17,7 +17,7 @@ _DELAY_STREAM = 0x64656C6179
 _IDENTITY = struct.Struct("<12xiq")
 
 
-class Fault(StrEnum):
+class MessageFault(StrEnum):
     """What happens to a message; the values are the names of the settings that make it happen."""
 
     NONE = "none"
@@ -55,14 +55,14 @@ class Faults:
         """Read them from producer settings; what is not a setting of this system is ignored."""
         return cls(**{name: value for name, value in producer.items() if name in NAMES})  # type: ignore[arg-type]
 
-    def share(self, fault: Fault) -> float:
+    def share(self, fault: MessageFault) -> float:
         """Return the share of messages that this fault hits."""
         share: float = getattr(self, fault.value)
         return share
 
 
 NAMES = tuple(field.name for field in fields(Faults))
-SHARES = tuple(fault for fault in Fault if fault is not Fault.NONE)
+SHARES = tuple(fault for fault in MessageFault if fault is not MessageFault.NONE)
 
 
 def identity(payload: bytes) -> tuple[int, int] | None:
@@ -70,14 +70,14 @@ def identity(payload: bytes) -> tuple[int, int] | None:
     return _IDENTITY.unpack_from(payload) if len(payload) >= _IDENTITY.size else None
 
 
-def fault_of(faults: Faults, producer: int, sequence: int) -> Fault:
+def fault_of(faults: Faults, producer: int, sequence: int) -> MessageFault:
     """Say what happens to this message."""
     draw = _uniform(faults.seed, _FAULT_STREAM, producer, sequence)
     for fault in SHARES:
         draw -= faults.share(fault)
         if draw < 0:
             return fault
-    return Fault.NONE
+    return MessageFault.NONE
 
 
 def delay_ns_of(faults: Faults, producer: int, sequence: int) -> int:

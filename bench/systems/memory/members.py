@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.model import NANOS, Topic
-from bench.systems.memory.store import End, Reader
+from bench.systems.memory.store import End, PartitionReader
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
 
 SHARED = "shared"
@@ -50,7 +50,7 @@ class _Group:
 
     def __init__(self, folder: Path, partitions: int) -> None:
         self.members = 0
-        self._readers = [Reader(folder, number, End(0, 0)) for number in range(partitions)]
+        self._readers = [PartitionReader(folder, number, End(0, 0)) for number in range(partitions)]
         self._ahead: deque[tuple[int, int, bytes]] = deque()
         self._taking = threading.Lock()
 

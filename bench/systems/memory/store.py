@@ -21,7 +21,7 @@ _COUNT = struct.Struct("<Q")
 _READ_BYTES = 1 << 20
 
 
-class Record(NamedTuple):
+class StoredMessage(NamedTuple):
     """A stored message and its place in the partition, counted from 0."""
 
     entry: int
@@ -61,7 +61,7 @@ def _open(folder: Path, partition: int, kind: str, flags: int) -> int:
         ) from error
 
 
-class Partition:
+class PartitionWriter:
     """One partition, open for appending and for asking where it ends. Close it."""
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -102,7 +102,7 @@ class Partition:
             fcntl.flock(self._count, fcntl.LOCK_UN)
 
 
-class Reader:
+class PartitionReader:
     """Reads one partition onwards from a place. Close it."""
 
     def __init__(self, folder: Path, number: int, start: End) -> None:
@@ -126,7 +126,7 @@ class Reader:
         """Whether everything in the file has been read, be it whole records or not."""
         return self._offset >= os.fstat(self._log).st_size
 
-    def read(self) -> list[Record]:
+    def read(self) -> list[StoredMessage]:
         """Return what has been stored since; a record that is not all there yet comes with a later call."""
         read = os.pread(self._log, _READ_BYTES, self._offset)
         self._offset += len(read)
@@ -137,14 +137,14 @@ class Reader:
         """Close the file."""
         os.close(self._log)
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self) -> Iterator[StoredMessage]:
         start = 0
         while start + _LENGTH.size <= len(self._buffer):
             body = start + _LENGTH.size
             end = body + _LENGTH.unpack_from(self._buffer, start)[0]
             if end > len(self._buffer):
                 break
-            yield Record(self._entry, self._buffer[body:end])
+            yield StoredMessage(self._entry, self._buffer[body:end])
             self._entry += 1
             start = end
         self._buffer = self._buffer[start:]

@@ -18,16 +18,16 @@ from bench.model import Scalar, Settings
 from bench.systems.pulsar.router import FEWEST_OPEN
 
 
-class Side(StrEnum):
+class ClientKind(StrEnum):
     """Whose properties."""
 
     PRODUCER = "producer"
     CONSUMER = "consumer"
 
 
-_METHODS: Mapping[Side, Callable[..., object]] = {
-    Side.PRODUCER: pulsar.Client.create_producer,
-    Side.CONSUMER: pulsar.Client.subscribe,
+_METHODS: Mapping[ClientKind, Callable[..., object]] = {
+    ClientKind.PRODUCER: pulsar.Client.create_producer,
+    ClientKind.CONSUMER: pulsar.Client.subscribe,
 }
 ROUTER = "message_router"
 """A property that is a function of the client: a scenario gives the name of one of the suite's (router.py)."""
@@ -76,7 +76,7 @@ def _client_defaults() -> Mapping[str, Any]:
     return _defaults(pulsar.Client.__init__)
 
 
-def names(side: Side) -> frozenset[str]:
+def names(side: ClientKind) -> frozenset[str]:
     """Return the names that a scenario's producer or consumer may have settings under."""
     return frozenset({*_client_defaults(), *_defaults(_METHODS[side])})
 
@@ -86,13 +86,13 @@ def of_client(settings: Settings) -> dict[str, Any]:
     return {name: _value(name, value) for name, value in settings.items() if name in _client_defaults()}
 
 
-def of_side(side: Side, settings: Settings) -> dict[str, Any]:
+def of_side(side: ClientKind, settings: Settings) -> dict[str, Any]:
     """Return the arguments for `create_producer` or `subscribe`."""
     defaults = _defaults(_METHODS[side])
     return {name: _value(name, value) for name, value in settings.items() if name in defaults}
 
 
-def in_force(side: Side, settings: Settings) -> dict[str, Scalar]:
+def in_force(side: ClientKind, settings: Settings) -> dict[str, Scalar]:
     """Return every property of a client by name, defaults included, as far as it lets them be seen."""
     defaults = {**_client_defaults(), **_defaults(_METHODS[side])}
     default_values = {
@@ -105,7 +105,7 @@ def _value(name: str, value: Scalar) -> Any:  # noqa: ANN401 - the client's own 
     return getattr(_ENUMERATIONS[name], str(value)) if name in _ENUMERATIONS else value
 
 
-def why_wrong(side: Side, name: str, value: Scalar) -> str | None:
+def why_wrong(side: ClientKind, name: str, value: Scalar) -> str | None:
     """Say in a sentence why a property can't have a value; None when it can."""
     if name in _ENUMERATIONS:
         members = sorted(_ENUMERATIONS[name].__members__)

@@ -19,7 +19,7 @@ from bench.systems.endpoint import parse
 from bench.systems.open_sends import OpenSends
 from bench.systems.protocols import NOT_GIVEN, Producer, ReceivedMessage, SendResult
 from bench.systems.pulsar import arguments, topics
-from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.arguments import ClientKind
 from bench.systems.pulsar.connection import attempt, connect, disconnect
 from bench.systems.pulsar.outcomes import CERTAIN_REFUSALS
 from bench.systems.pulsar.records import convert_message, position
@@ -72,7 +72,7 @@ class PulsarProducers:
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and the client's defaults; it can't be asked itself."""
-        return arguments.in_force(Side.PRODUCER, self._settings)
+        return arguments.in_force(ClientKind.PRODUCER, self._settings)
 
     def patience_s(self) -> float:
         """See protocols.Producers."""
@@ -109,7 +109,7 @@ def _keyed_send(send: Callable[..., Any], keys: int) -> Callable[..., Any]:
 
 def _arguments(settings: Settings, count: int) -> list[dict[str, Any]]:
     """Give each producer its arguments; a topic has each name once."""
-    common_arguments = arguments.of_side(Side.PRODUCER, settings)
+    common_arguments = arguments.of_side(ClientKind.PRODUCER, settings)
     name = common_arguments.get("producer_name")
     if name is None or count == 1:
         return [dict(common_arguments) for _ in range(count)]
@@ -214,7 +214,7 @@ class PulsarConsumer:
         doing = f"Connecting a consumer to {topic.name} at {parse(endpoint).display_address}"
         subscription_arguments = {
             "subscription_name": group or f"bench-live-{uuid.uuid4().hex[:8]}",
-            **arguments.of_side(Side.CONSUMER, settings),
+            **arguments.of_side(ClientKind.CONSUMER, settings),
         }
         if group:
             subscription_arguments["initial_position"] = pulsar.InitialPosition.Earliest

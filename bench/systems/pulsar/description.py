@@ -17,10 +17,10 @@ from bench.systems.description import (
     Description,
     FsyncWait,
     GlossaryTerm,
-    Image,
     Installation,
     MissingCopies,
     Nodes,
+    PublishedImage,
     Role,
     Timer,
 )
@@ -83,7 +83,7 @@ class PulsarDescription(Description):
     installation: ClassVar[Installation | None] = Installation(
         {ZOOKEEPER: 1, BOOKIE: 1, BROKER: 1}, {"quorums": "1-1-1"}
     )
-    image: ClassVar[Image | None] = Image("apachepulsar/pulsar", "/pulsar/lib/*")
+    image: ClassVar[PublishedImage | None] = PublishedImage("apachepulsar/pulsar", "/pulsar/lib/*")
     address_key: ClassVar[str] = "service_url"
     admin_key: ClassVar[str] = "admin_url"
     has_tenants: ClassVar[bool] = True

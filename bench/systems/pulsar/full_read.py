@@ -39,7 +39,7 @@ def read_all(
 ) -> Iterator[Sequence[ReceivedMessage]]:
     """See protocols.System. Of what the case sets for the consumer, only the client's own properties hold."""
     client = connect(endpoint, {"operation_timeout_seconds": _ASK_S, **settings})
-    partitions = [_Partition(client, topic, number) for number in range(topic.partitions)]
+    partitions = [_PartitionRead(client, topic, number) for number in range(topic.partitions)]
     try:
         for batch in _read(partitions, deadline_s, missing := MissingMessages(expected)):
             missing.take(len(batch))
@@ -49,7 +49,7 @@ def read_all(
 
 
 def _read(
-    partitions: Sequence[_Partition], deadline_s: float, missing: MissingMessages
+    partitions: Sequence[_PartitionRead], deadline_s: float, missing: MissingMessages
 ) -> Iterator[Sequence[ReceivedMessage]]:
     """Read until all partitions are at their end, and still are a moment later, or so long as more is awaited."""
     left = list(partitions)
@@ -62,7 +62,7 @@ def _read(
                 yield batch
 
 
-def _to_the_end(left: list[_Partition], deadline_s: float) -> Iterator[Sequence[ReceivedMessage]]:
+def _to_the_end(left: list[_PartitionRead], deadline_s: float) -> Iterator[Sequence[ReceivedMessage]]:
     """Read until no partition is left. Raises LoadError once `deadline_s` passed without a message or a connection."""
     deadline = time.monotonic() + deadline_s
     while left:
@@ -86,7 +86,7 @@ def _to_the_end(left: list[_Partition], deadline_s: float) -> Iterator[Sequence[
             time.sleep(_TURN_S)
 
 
-class _Partition:
+class _PartitionRead:
     """One partition on its way to its end."""
 
     def __init__(self, client: Client, topic: Topic, number: int) -> None:

@@ -16,7 +16,7 @@ from bench.systems.endpoint import parse
 from bench.systems.membership import group_id
 from bench.systems.protocols import ReceivedMessage
 from bench.systems.pulsar import arguments, topics
-from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.arguments import ClientKind
 from bench.systems.pulsar.connection import attempt, connect, disconnect
 from bench.systems.pulsar.records import convert_message
 
@@ -30,7 +30,7 @@ class Member:
         """Subscribe with a type of subscription. Raises LoadError: an exclusive one takes one consumer only."""
         doing = f"Connecting a member of a {kind} subscription to {topic.name} at {parse(endpoint).display_address}"
         subscription_arguments = {
-            **arguments.of_side(Side.CONSUMER, settings),
+            **arguments.of_side(ClientKind.CONSUMER, settings),
             "subscription_name": group_id(topic.name),
             "consumer_type": getattr(pulsar.ConsumerType, kind.replace("_", "")),
             "initial_position": pulsar.InitialPosition.Earliest,

@@ -37,7 +37,8 @@ def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> 
     client = connect(endpoint, {})
     try:
         partitions = [
-            _Partition(client, source, target, number, parameters) for number in range(source.partitions)
+            _PartitionProcessor(client, source, target, number, parameters)
+            for number in range(source.partitions)
         ]
         while True:
             count = sum(partition.step() for partition in partitions)
@@ -48,7 +49,7 @@ def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> 
         disconnect(client, _CLOSE_S)
 
 
-class _Partition:
+class _PartitionProcessor:
     """The way from one partition to its counterpart; a failover subscription keeps its order."""
 
     def __init__(

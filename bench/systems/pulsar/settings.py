@@ -9,7 +9,7 @@ from bench.systems import draining, membership, processing
 from bench.systems.processing import PROCESSOR, SETTLE_AFTER, SETTLE_BEFORE
 from bench.systems.properties import property_types, wrong_values
 from bench.systems.pulsar import arguments, topics
-from bench.systems.pulsar.arguments import ROUTER, Side
+from bench.systems.pulsar.arguments import ROUTER, ClientKind
 from bench.systems.pulsar.group_types import EXCLUSIVE, GROUP_TYPES, KEY_SHARED
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, FOLDER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.pulsar.topics import Quorums
@@ -72,8 +72,8 @@ def owner_settings(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]
     for role, settings in case.cluster.settings.items():
         yield role, settings, server_properties(role) if role in ROLES else ()
     yield "topic", case.topic, {"partitions", *topics.SETTINGS}
-    yield "producer", case.producer, arguments.names(Side.PRODUCER)
-    yield "consumer", case.consumer, arguments.names(Side.CONSUMER)
+    yield "producer", case.producer, arguments.names(ClientKind.PRODUCER)
+    yield "consumer", case.consumer, arguments.names(ClientKind.CONSUMER)
     yield PROCESSOR, case.processor, processing.names(ACKNOWLEDGE)
     yield membership.GROUP, case.consumer_group, membership.NAMES
 
@@ -190,7 +190,7 @@ def _reserved_properties(case: Case) -> Iterator[str]:
 
 
 def _client(case: Case) -> Iterator[str]:
-    for side, settings in ((Side.PRODUCER, case.producer), (Side.CONSUMER, case.consumer)):
+    for side, settings in ((ClientKind.PRODUCER, case.producer), (ClientKind.CONSUMER, case.consumer)):
         for name in sorted(arguments.names(side) & set(settings)):
             if wrong := arguments.why_wrong(side, name, settings[name]):
                 yield f"The {side}'s {wrong}"
