@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from bench.backends import sandbox
-from tests.own_network import own_network
+from tests.own_namespaces import own_namespaces
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,23 +35,29 @@ def pytest_configure(config: pytest.Config) -> None:
     # A worker of pytest-xdist is a child of the process that entered.
     config.stash[IN_SANDBOX] = 1 in {os.getpid(), os.getppid()}
     if os.getppid() == 1 and hasattr(config, "workerinput"):
-        own_network()
+        own_namespaces()
 
 
 _WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
 """Integration tests that start no nodes of a cluster."""
-_WHOLE_RUNS = ("test_containers", "test_external", "test_load_machines", "test_run", "test_sandbox")
-"""Integration tests of whole runs, which hold the lock of the machine."""
+_GROUPS = {
+    "test_containers": "whole runs",
+    "test_run": "whole runs",
+    "test_external": "external clusters",
+    "test_load_machines": "external clusters",
+    "test_sandbox": "external clusters",
+}
+"""Integration tests of whole runs, in two groups that take equally long."""
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
-    """Gives each file to one worker, which makes its fixtures once, and files that start clusters to two of them."""
+    """Gives each file to one worker, which makes its fixtures once, and each group that starts clusters to one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         if not starts_nodes(nodeid):
             return file
-        return "whole runs" if Path(file).stem in _WHOLE_RUNS else "clusters"
+        return _GROUPS.get(Path(file).stem, "clusters")
 
 
 def starts_nodes(nodeid: str) -> bool:
@@ -66,7 +72,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what starts nodes: it takes longest, and the third worker does the rest meanwhile."""
+    """Begin with what starts nodes: it takes longest, and workers do the rest as they get free."""
     items.sort(key=lambda item: not starts_nodes(item.nodeid))
 
 

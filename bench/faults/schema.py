@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -44,7 +45,10 @@ def document() -> dict[str, Any]:
         "mark": {"const": True, "description": "Nothing is done; the record tells when."},
     }
     for key, kind in kinds().items():
-        actions[key] = {"anyOf": [*_TARGET["anyOf"], _of(kind, definitions)], "description": kind.__doc__}
+        actions[key] = {
+            "anyOf": [*_TARGET["anyOf"], _of(kind, definitions)],
+            "description": inspect.getdoc(kind),
+        }
     step = _of(Head, definitions)
     step |= {"additionalProperties": False, "properties": {**step["properties"], **actions}}
     step["oneOf"] = [{"required": [action]} for action in actions]

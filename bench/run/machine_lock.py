@@ -28,13 +28,18 @@ def on_machine(name: str) -> Iterator[None]:
 
     Raises SetupError where another process holds it.
     """
-    cache_root().mkdir(parents=True, exist_ok=True)
     refusal = (
         "Another cluster is running on this machine ({}). Two at once would disturb each other's measurements: wait "
         "until it ends, or stop it."
     )
-    with _hold_lock(cache_root() / ".run.lock", name, refusal):
+    with _hold_lock(machine_file(), name, refusal):
         yield
+
+
+def machine_file() -> Path:
+    """Return the file that a run with servers locks; its folder is made."""
+    cache_root().mkdir(parents=True, exist_ok=True)
+    return cache_root() / ".run.lock"
 
 
 @contextmanager

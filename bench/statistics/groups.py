@@ -34,8 +34,8 @@ def _kind(system: str, configuration: Mapping[str, Any], *, waits: bool) -> str:
 def _cluster(system: str, configuration: Mapping[str, Any]) -> str:
     servers = {key: configuration.get(key) or {} for key in _SERVERS} | {"settings": _common(configuration)}
     equipment = {key: bool(configuration.get(key)) for key in _EQUIPMENT}
-    fault_kinds = sorted({kind for step in configuration.get("faults") or () for kind in step})
-    return json.dumps([system, servers, equipment, fault_kinds], sort_keys=True)
+    step_keys = sorted({key for step in configuration.get("faults") or () for key in step})
+    return json.dumps([system, servers, equipment, step_keys], sort_keys=True)
 
 
 def _common(configuration: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,7 +127,9 @@ def _rounds(results: Results) -> str:
     if results.is_fault_run or results.rounds < 2:
         return rounds
     if results.over_rounds:
-        return f"{rounds}, whose ratios are averaged"
+        fewest = int(results.cases["rounds"].min())
+        fewer = f"; some configurations count in {fewest}" if fewest < results.rounds else ""
+        return f"{rounds}, whose ratios are averaged{fewer}"
     if results.rounds < ENOUGH_TRIALS:
         return f"{rounds}, too few for an interval of a median"
     most = 1 - 2.0 ** (1 - results.rounds)

@@ -161,9 +161,12 @@ def _few_rounds(results: Results) -> Iterator[str]:
 
 
 def _uneven(results: Results) -> Iterator[str]:
-    """Where the machine's speed differed between trials, and these were not measured in alternating slices."""
+    """Where the machine's speed differed between trials, and what is compared was not measured in alternating slices.
+
+    Searches for a capacity follow each other.
+    """
     probes = machine_speed.probe_times_ns(results.valid, "machine_probe_ns")
-    if results.has_slices or len(probes) < 2:
+    if (results.has_slices and results.capacities.empty) or len(probes) < 2:
         return
     spread = float(probes.max() / probes.min())
     _, _, matters = machine_speed.PROBES[0]

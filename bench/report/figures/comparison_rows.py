@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import pandas as pd
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
+from bench.capacity.judgement import HoldVerdict
 from bench.columns import CAPACITY, CONSUMED
 from bench.report import style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
@@ -143,12 +144,32 @@ def _scale(results: Results, axis: _Axis, compared: Sequence[ComparedCases]) -> 
         value
         for comparison in compared
         for row in comparison.rows
-        for value in axis.of(_trials(results, row)[comparison.metric]).dropna()
+        for value in (
+            *axis.of(_trials(results, row)[comparison.metric]).dropna(),
+            *chain.from_iterable(_brackets(results, comparison, row)),
+        )
     )
 
 
 def _trials(results: Results, row: CaseRow) -> pd.DataFrame:
     return results.valid[results.valid["case"] == row.case]
+
+
+def _brackets(results: Results, comparison: ComparedCases, row: CaseRow) -> list[tuple[float, float]]:
+    """Return the highest rate that passed and the lowest that failed, of each search for a capacity that has both."""
+    if comparison.metric != CAPACITY or results.holds.empty:
+        return []
+    holds = results.holds[results.holds["confirms"].astype(bool)]
+    brackets = []
+    for trial in _trials(results, row)["trial"]:
+        judged = holds[holds["trial"] == trial].drop_duplicates("rate", keep="last")
+        passed, failed = (
+            judged.loc[judged["verdict"] == verdict, "rate"]
+            for verdict in (HoldVerdict.PASSED, HoldVerdict.FAILED)
+        )
+        if len(passed) and len(failed):
+            brackets.append((float(passed.max()), float(failed.min())))
+    return brackets
 
 
 def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: CaseRow) -> float:
@@ -188,6 +209,10 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[ComparedCases, 
         alpha=0.55,
         zorder=3,
     )
+    for ends_of_start in _brackets(results, comparison, row):
+        axes.plot(
+            ends_of_start, [y, y], color=look.base, linewidth=5, alpha=0.18, solid_capstyle="butt", zorder=1
+        )
     case = results.cases[results.cases["case"] == row.case]
     median = _median(results, axis, comparison, row)
     if math.isnan(median):

@@ -111,8 +111,8 @@ def _answer(results: Results, compared: Sequence[ComparedCases]) -> Drawing | No
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
     if any(comparison.metric == CAPACITY for comparison in compared):
         legend += (
-            " A trial's dot lies between the rate that passed and the one that failed, of which the table has the "
-            "medians over trials."
+            " Pale band: from the rate that passed to the one that failed in a trial, whose dot is the middle; the "
+            "table has the medians over trials."
         )
     return replace(drawing, legend=legend) if drawing else None
 

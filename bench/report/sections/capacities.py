@@ -93,8 +93,14 @@ def _cells(results: Results, case: pd.Series[Any], capacity: pd.Series[Any] | No
         Cell(numbers.rate(passed * _bytes(results, str(case["case"])) / 1e6)),
         Cell(numbers.share(passed / closed) if closed else numbers.NOTHING),
         Cell(limit(results, str(case["case"]))),
-        Cell(str(int(capacity["starts"]))),
+        Cell(_starts(capacity), sort=int(capacity["starts"])),
     ]
+
+
+def _starts(capacity: pd.Series[Any]) -> str:
+    """Count the cluster starts, and those on which a rate passed that is higher than one that failed."""
+    starts, non_monotone = int(capacity["starts"]), int(capacity["non_monotone"])
+    return f"{starts} ({non_monotone} not monotone)" if non_monotone else str(starts)
 
 
 def _bytes(results: Results, case: str) -> int:

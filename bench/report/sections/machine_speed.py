@@ -23,6 +23,9 @@ PROBES = (
 _IN_RATIOS = (
     "Ratios compare slices that alternate, so they have nothing of it; throughputs of different rounds have."
 )
+_IN_CAPACITIES = (
+    "Searches run one system after the other, so ratios between capacities of both systems include it."
+)
 
 
 def facts(results: Results) -> Iterator[Fact]:
@@ -48,8 +51,14 @@ def unsteady(results: Results) -> str | None:
         return None
     return (
         "The machine itself did not run evenly: before one trial it took up to that many times as long as before "
-        f"another: {', '.join(slowdowns)}. {_IN_RATIOS if results.has_slices else 'Compare within rounds, not across.'}"
+        f"another: {', '.join(slowdowns)}. {_consequence(results)}"
     )
+
+
+def _consequence(results: Results) -> str:
+    if not results.capacities.empty:
+        return _IN_CAPACITIES
+    return _IN_RATIOS if results.has_slices else "Compare within rounds, not across."
 
 
 def apart(results: Results) -> list[str]:

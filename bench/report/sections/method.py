@@ -380,8 +380,8 @@ def other_work_warning(results: Results) -> str | None:
     return (
         f"Other work took more than {OTHER_WORK_CORES:g} of the {cores(results)}, "
         f"up to {numbers.rate(other_cores.max())}, in "
-        f"{len(other_cores)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): of those read what was "
-        "counted, not rates, latencies and gaps."
+        f"{len(other_cores)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): use only the "
+        "counts of these, not rates, latencies and gaps."
     )
 
 

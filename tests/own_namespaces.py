@@ -1,4 +1,4 @@
-"""A network of its own for a worker of pytest-xdist, so that two workers can start clusters at the same addresses."""
+"""A network of its own for a worker of pytest-xdist, so that workers can start clusters at the same addresses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import os
 import subprocess
 from pathlib import Path
 
+from bench.run import machine_lock
+
 _NEW_NETWORK, _NEW_MOUNTS = 0x40000000, 0x00020000  # CLONE_NEWNET, CLONE_NEWNS of sched.h
 
 
-def own_network() -> None:
+def own_namespaces() -> None:
     """Move this thread, and all processes and threads that it starts from now on, to namespaces of their own.
 
-    Names of networks are kept in /run, which becomes this worker's own, too. Raises OSError where the kernel refuses.
+    Names of networks are kept in /run, which becomes this worker's own, too. So does the lock that lets one run at a
+    time start servers on a machine. Raises OSError where the kernel refuses.
     """
     if ctypes.CDLL(None, use_errno=True).unshare(_NEW_NETWORK | _NEW_MOUNTS):
         number = ctypes.get_errno()
@@ -25,3 +28,7 @@ def own_network() -> None:
     ):
         subprocess.run(command, check=True)
     Path("/run/netns").mkdir()
+    own_lock = Path("/run/machine.lock")
+    for file in (own_lock, machine_lock.machine_file()):
+        file.touch()
+    subprocess.run(("mount", "--bind", own_lock, machine_lock.machine_file()), check=True)
