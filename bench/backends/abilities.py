@@ -119,3 +119,9 @@ class Fillable(Protocol):
 
     def free_disk(self, node: Node) -> str:
         """Make room again and start the node if it has ended; return how that was seen. Raises FaultError."""
+
+
+class AllAbilities(
+    Killable, Pausable, Partitionable, Reachable, Delayable, FsyncHolder, PowerCut, Fillable, Protocol
+):
+    """What faults see of a backend: each calls only the abilities that it needs, which were asked for before."""

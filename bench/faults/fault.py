@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
+from bench.backends.abilities import AllAbilities
 from bench.backends.disks import why_no_disk
 from bench.errors import BenchError, FaultError
 from bench.model import Node
@@ -23,7 +24,7 @@ class Place:
     `find` turns a target's name into nodes, asking the live cluster. `client` is the clients' address.
     """
 
-    backend: Any
+    backend: AllAbilities
     nodes: Sequence[Node]
     client: str
     find: Callable[[str], list[Node]]

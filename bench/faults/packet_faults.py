@@ -194,8 +194,7 @@ class Cutter:
                 self._tried[node.name] = self._packet_counts(node)
 
     def _packet_counts(self, node: Node) -> Packets:
-        struck: Packets = self.place.backend.packet_counts(node, self.rules[node.name])
-        return struck
+        return self.place.backend.packet_counts(node, self.rules[node.name])
 
     def effect(self, evidence: str, end: Callable[[], None] | None = None) -> FaultEffect:
         """Return the effect that these rules are, ended by `end`."""

@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 
 def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> FaultEffect:
     """End nodes, all at once; the effect's `heal` starts them again. Where one does not end, none stays so."""
-    statuses, failed = _at_once(nodes, lambda node: int(place.backend.end_node(node, kill=kill)))
+    statuses, failed = _at_once(nodes, lambda node: place.backend.end_node(node, kill=kill))
     still = [node.name for node in nodes if node.name in statuses and place.backend.listens(node)]
     if still:
         failed.append(FaultError(f"{', '.join(still)} still took connections after the process had ended."))

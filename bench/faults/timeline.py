@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from bench.backends.abilities import AllAbilities
 from bench.errors import BenchError, ClusterError, FaultError, LoadError
 from bench.faults import targets
 from bench.faults.active_fault import ActiveFault
@@ -333,7 +334,7 @@ class Timeline:
         by_target = self._find_targets(strike.fault)
         nodes = list({node.name: node for name in strike.fault.targets for node in by_target[name]}.values())
         place = Place(
-            self.site.backend,
+            cast("AllAbilities", self.site.backend),  # what a fault needs of it was asked for before the run
             self.site.nodes,
             self.site.client,
             lambda name: by_target.get(name) or self._find(name),

@@ -35,8 +35,7 @@ class FullDisk(Fault):
 
         def free(node: Node) -> str:
             look(node)
-            freed: str = place.backend.free_disk(node)
-            return freed
+            return place.backend.free_disk(node)
 
         def proof() -> str | Unproven:
             evidence = {node.name: look(node) for node in nodes}

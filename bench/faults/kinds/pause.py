@@ -30,7 +30,7 @@ class Pause(Fault):
                 raise FaultError(f"{node.name} went on after SIGSTOP.")
 
         def resume(node: Node) -> str:
-            state: str = place.backend.resume_node(node)
+            state = place.backend.resume_node(node)
             if state == _STOPPED:
                 raise FaultError(f"{node.name} stayed frozen after SIGCONT.")
             return f"{node.name}: state {state}"

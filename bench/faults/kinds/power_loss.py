@@ -34,4 +34,4 @@ class PowerLoss(Fault):
     def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
         evidence = place.backend.cut_power(nodes)
-        return FaultEffect(evidence, lambda nodes_to_heal: str(place.backend.restore_power(nodes_to_heal)))
+        return FaultEffect(evidence, place.backend.restore_power)

@@ -45,7 +45,7 @@ class SlowDisk(Fault):
         )
 
         def heal(nodes_to_heal: Sequence[Node]) -> str:
-            return str(place.backend.release_fsyncs(nodes_to_heal))
+            return place.backend.release_fsyncs(nodes_to_heal)
 
         def proof() -> str | Unproven:
             held = {node.name: place.backend.held_fsyncs(node, held_before[node.name]) for node in nodes}

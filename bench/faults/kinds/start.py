@@ -18,7 +18,7 @@ class Start(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> FaultEffect:
         """See Fault."""
-        backend: Killable = place.backend
+        backend = place.backend
         strike_each(nodes, backend.start_node, lambda node: backend.end_node(node, kill=False))
 
         def heal(nodes_to_heal: Sequence[Node]) -> str:
