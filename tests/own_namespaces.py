@@ -1,4 +1,4 @@
-"""A network of its own for a worker of pytest-xdist, so that workers can start clusters at the same addresses."""
+"""Namespaces of its own for a worker of pytest-xdist: workers start clusters at once, at the same addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def own_namespaces() -> None:
     """Move this thread, and all processes and threads that it starts from now on, to namespaces of their own.
 
     Names of networks are kept in /run, which becomes this worker's own, too. So does the lock that lets one run at a
-    time start servers on a machine. Raises OSError where the kernel refuses.
+    time start servers on a machine: tests and a run beside them do not exclude each other. Raises OSError where the
+    kernel refuses.
     """
     if ctypes.CDLL(None, use_errno=True).unshare(_NEW_NETWORK | _NEW_MOUNTS):
         number = ctypes.get_errno()
@@ -28,7 +29,7 @@ def own_namespaces() -> None:
     ):
         subprocess.run(command, check=True)
     Path("/run/netns").mkdir()
-    own_lock = Path("/run/machine.lock")
-    for file in (own_lock, machine_lock.machine_file()):
+    own_lock, lock = Path("/run/machine.lock"), machine_lock.machine_file()
+    for file in (own_lock, lock):
         file.touch()
-    subprocess.run(("mount", "--bind", own_lock, machine_lock.machine_file()), check=True)
+    subprocess.run(("mount", "--bind", own_lock, lock), check=True)

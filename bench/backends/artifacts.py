@@ -84,7 +84,8 @@ def fetch(system: str, version: str | None = None) -> Path:
     if _made_from(home) == _fingerprint(system):
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(home.parent / ".lock"):
+    # The kernel gives the lock back when this process ends, however it ends.
+    with FileLock(home.parent / ".lock", fallback_to_soft=False):
         if _made_from(home) != _fingerprint(system):
             _fetch_into(home, system, version)
     return home

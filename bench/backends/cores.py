@@ -47,7 +47,7 @@ def why_not() -> str | None:
     return None if len(os.sched_getaffinity(0)) > 1 else "this machine has one core only"
 
 
-def bound(command: Sequence[str], cores: Sequence[int]) -> list[str]:
+def pin_command(command: Sequence[str], cores: Sequence[int]) -> list[str]:
     """Return a command whose process, and all that it starts, runs on these cores only; as it is without any."""
     return [_TOOL, "--cpu-list", ",".join(map(str, cores)), *command] if cores else [*command]
 

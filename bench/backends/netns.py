@@ -122,7 +122,7 @@ def why_no_rules() -> str | None:
         PacketRules("doubled", (), address, share=0.5, double=True),
     )
     script = "\n".join(rules.script() for rules in tried)
-    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -", input_text=script)
+    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -; nft -j list tables", input_text=script)
     return f"the kernel's packet filter refuses a rule: {reason}" if reason else None
 
 

@@ -87,7 +87,7 @@ class NodeBackend(ABC):
     def alive(self) -> None:
         """Raise NodeDiedError, with the end of its log, if a started node is gone that nobody ended.
 
-        While nodes are `supervised` it is started again instead, unless it ended too often.
+        Inside `supervise` it is started again instead, unless it ended too often.
         """
         with self._watch:
             for node in self._nodes:

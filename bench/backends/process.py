@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bench.backends import power
-from bench.backends.cores import bound, confirm
+from bench.backends.cores import confirm, pin_command
 from bench.backends.gates import Gates
 from bench.backends.netns import Network
 from bench.backends.node_backend import NodeBackend, NodeProcess, signal_all
@@ -63,7 +63,7 @@ class ProcessBackend(NodeBackend):
         entering = self._network.enter(node)
 
         def spawn(command: Sequence[str], *inherited: int) -> None:
-            on_cores = bound([*entering, *command], self._cores.get(node.name, ()))
+            on_cores = pin_command([*entering, *command], self._cores.get(node.name, ()))
             process = self._processes[node.name] = _spawn_process(node, on_cores, inherited)
             self.limits.limit_process(node, process.pid)
 

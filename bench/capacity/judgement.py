@@ -88,19 +88,19 @@ def _judge_sends(hold: Hold, level: ServiceLevel) -> Judgement:
     due = sum(hold.due)
     least = f"{100 * level.least_sent_share:.4g} %"
     reason = f"{hold.sent:,} of {due:,} due messages were sent; at least {least} must be."
-    return Judgement(_count_verdict(enough=hold.sent >= level.least_sent_share * due), reason)
+    return Judgement(_verdict(enough=hold.sent >= level.least_sent_share * due), reason)
 
 
 def _judge_failures(hold: Hold, level: ServiceLevel) -> Judgement:
     reason = f"{numbers.plural(hold.failed, 'message')} failed; the limit is {level.most_failed:,}."
-    return Judgement(_count_verdict(enough=hold.failed <= level.most_failed), reason)
+    return Judgement(_verdict(enough=hold.failed <= level.most_failed), reason)
 
 
 def _judge_copies(hold: Hold) -> Judgement:
     phrase = (
         "were missing: a server did not keep up" if hold.copies_missing else "were not known to be missing"
     )
-    return Judgement(_count_verdict(enough=not hold.copies_missing), f"At its end copies {phrase}.")
+    return Judgement(_verdict(enough=not hold.copies_missing), f"At its end copies {phrase}.")
 
 
 def _judge_backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgement:
@@ -113,7 +113,7 @@ def _judge_backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> 
     return Judgement(_within(low, high, limit), reason)
 
 
-def _count_verdict(*, enough: bool) -> HoldVerdict:
+def _verdict(*, enough: bool) -> HoldVerdict:
     return HoldVerdict.PASSED if enough else HoldVerdict.FAILED
 
 

@@ -116,7 +116,7 @@ class Consumers:
 
     def finish(self, command: Finish, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """See commands.Finish."""
-        waited = _Waiting(self._consumers, command, attrgetter("distinct"))
+        waited = _WaitLimit(self._consumers, command, attrgetter("distinct"))
         told_ns = 0
         while waited.goes_on():
             time.sleep(_LOOK_S)
@@ -128,7 +128,7 @@ class Consumers:
 
     def drain(self, command: DrainConsumers) -> dict[str, Any]:
         """See commands.DrainConsumers. Raises LoadError when a consumer broke off."""
-        waiting = _Waiting(self._consumers, command, attrgetter("received"))
+        waiting = _WaitLimit(self._consumers, command, attrgetter("received"))
         while waiting.goes_on():
             time.sleep(_DRAIN_LOOK_S)
         if command.to_disk:
@@ -158,7 +158,7 @@ def _connect_consumer(system: System, command: Subscribe) -> Consumer:
     return system.consumer(*arguments)
 
 
-class _Waiting:
+class _WaitLimit:
     """Whether it is worth waiting on: `count` of a recorder is short of all, and something came within the grace."""
 
     def __init__(

@@ -15,7 +15,7 @@ from locust.exception import StopUser
 from bench.errors import LoadError
 
 
-class UserTask(Protocol):
+class UserLoad(Protocol):
     """What the users of one load do."""
 
     def run_user(self) -> None:
@@ -29,10 +29,10 @@ class LoadEnvironment(Environment):
         """Run users of this process."""
         super().__init__(user_classes=[ProducerUser])
         self.create_local_runner()
-        self._newest: UserTask | None = None
-        self._users: dict[UserTask, int] = {}
+        self._newest: UserLoad | None = None
+        self._users: dict[UserLoad, int] = {}
 
-    def join(self, workload: UserTask, users: int) -> None:
+    def join(self, workload: UserLoad, users: int) -> None:
         """Start so many users more, for this load; the others go on. Raises LoadError without a runner."""
         if self.runner is None:
             raise LoadError("The load process has no Locust runner.")
@@ -41,7 +41,7 @@ class LoadEnvironment(Environment):
         total = sum(self._users.values())
         self.runner.start(total, spawn_rate=total)
 
-    def leave(self, workload: UserTask) -> None:
+    def leave(self, workload: UserLoad) -> None:
         """Take a load out whose users have ended; without any load the runner stops."""
         self._users.pop(workload, None)
         self._newest = None

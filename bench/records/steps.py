@@ -90,7 +90,7 @@ class ReadRecord(StepRecord):
     reason: str | None = None
 
     @property
-    def stood(self) -> bool:
+    def stood_still(self) -> bool:
         """Whether it stood still when it was given up: nothing came after its last stall began."""
         return bool(self.stalls) and not self.complete and self.stalls[-1].received == self.received
 

@@ -157,7 +157,7 @@ def _telemetry(run_results: Results) -> pd.DataFrame:
     drawn_samples = [
         column.samples
         for part in sweep.parts(run_results)
-        for column in resources.trial_columns(run_results, part)
+        for column in resources.shown_trials(run_results, part)
     ]
     samples = [table[table["metric"].isin(resources.METRICS)] for table in drawn_samples]
     samples += _disk_samples(run_results)

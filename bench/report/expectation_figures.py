@@ -78,7 +78,7 @@ class ExpectationFigure:
     """A figure of which an expectation speaks: of the step of a `kind` that is called `step`, or of a whole trial."""
 
     name: str
-    figure: MetricFormat
+    metric: MetricFormat
     kind: str
     step: str
 
@@ -139,8 +139,8 @@ def _of(expectation: Mapping[str, Any]) -> list[ExpectationFigure]:
 
 def heads(figures: Sequence[ExpectationFigure]) -> list[str]:
     """Return the head of each figure: with its step where another figure has the same words."""
-    counts = Counter(figure.figure.words for figure in figures)
+    counts = Counter(figure.metric.words for figure in figures)
     return [
-        f"{figure.figure.words}, {figure.step}" if counts[figure.figure.words] > 1 else figure.figure.words
+        f"{figure.metric.words}, {figure.step}" if counts[figure.metric.words] > 1 else figure.metric.words
         for figure in figures
     ]

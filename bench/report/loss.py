@@ -40,7 +40,7 @@ class Loss:
     """
 
     counts: tuple[int, ...]
-    span: LossPosition = LossPosition.SOME
+    position: LossPosition = LossPosition.SOME
     low_ns: float = 0.0
     high_ns: float = 0.0
     scripted: bool = False

@@ -77,7 +77,7 @@ class Results:
         return has_only_waits(self.trial_records.values())
 
     @property
-    def has_faults(self) -> bool:
+    def has_strikes(self) -> bool:
         """Whether faults struck in it: its steps did more than wait and read."""
         return self.is_fault_run and not self.retention
 

@@ -101,7 +101,7 @@ def _side(system: str, settings: Mapping[str, Any], metric: str, cases: Sequence
     for name, values in settings.items():
         swept_values = _values(system_cases, name)
         if not swept_values:
-            yield f"speaks of {name!r}, which {system} does not sweep{_swept(system_cases)}"
+            yield f"speaks of {name!r}, which {system} does not sweep{_sweep_note(system_cases)}"
         elif swept_values.isdisjoint(texts(values)):
             yield f"speaks of {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(swept_values))}"
     if metric.startswith(_NEEDS_OPEN_LOOP) and all(case.load.pacing.is_closed_loop for case in system_cases):
@@ -130,7 +130,7 @@ def _along(system: str, name: str, values: Sequence[Any], cases: Sequence[Case])
     system_cases = [case for case in cases if case.system == system]
     swept_values = _values(system_cases, name)
     if not swept_values:
-        yield f"goes along {name!r}, which {system} does not sweep{_swept(system_cases)}"
+        yield f"goes along {name!r}, which {system} does not sweep{_sweep_note(system_cases)}"
     elif len(swept_values.intersection(texts(values))) < 2:
         yield f"goes along {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(swept_values))}"
 
@@ -139,6 +139,6 @@ def _values(cases: Sequence[Case], name: str) -> set[str]:
     return {text(case.swept[name]) for case in cases if name in case.swept}
 
 
-def _swept(cases: Sequence[Case]) -> str:
+def _sweep_note(cases: Sequence[Case]) -> str:
     names = dict.fromkeys(name for case in cases for name in case.swept)
     return f"; it sweeps {', '.join(names)}" if names else ""

@@ -9,7 +9,7 @@ from bench.pacing import Schedule, sends
 from bench.systems.registry import describe
 
 _WARM_UP_SHARE = 0.8
-"""A warm-up takes about so much of the time that the scenario gives it at most (warming.warm_up)."""
+"""A warm-up takes about so much of the time that the scenario gives it at most (cluster_warm_up.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
 _SETTLING_SLICES = 3
 """So many slices of a trial count for nothing, more or less."""

@@ -27,7 +27,7 @@ from bench.systems.protocols import Parts
 from bench.systems.registry import describe
 
 
-def check_case(loaded: LoadedScenario, case: Case) -> Case:
+def equip_case(loaded: LoadedScenario, case: Case) -> Case:
     """Check a case's steps; return it with disks of their own, and gates before them, where it needs them.
 
     Raises ScenarioError naming the place in the file for what is wrong.

@@ -6,8 +6,8 @@ import argparse
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -209,7 +209,7 @@ def _invitation(arguments: argparse.Namespace) -> Invitation | None:
 def _run(folder: RunFolder, load: LoadPlan, budget_s: float | None) -> None:
     plan = replan(folder)
     begun = time.monotonic()
-    with Progress(plan, folder.done_trials()) as progress, _swept(folder):
+    with Progress(plan, folder.done_trials()) as progress, _sweep(folder):
         runner = Runner(
             folder,
             plan.seed,
@@ -283,17 +283,14 @@ def _note_timings(folder: RunFolder, runner: Runner, seconds: float, measuring_s
     )
 
 
-class _swept:  # noqa: N801 - reads as a phrase in the with statement
-    """Leaves no half trial and no dead cluster's data behind."""
-
-    def __init__(self, folder: RunFolder) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> None:
-        self._folder.sweep()
-
-    def __exit__(self, *_: object) -> None:
-        self._folder.sweep()
+@contextmanager
+def _sweep(folder: RunFolder) -> Iterator[None]:
+    """Leave no half trial and no dead cluster's data behind."""
+    folder.sweep()
+    try:
+        yield
+    finally:
+        folder.sweep()
 
 
 if __name__ == "__main__":

@@ -300,7 +300,7 @@ class InterleavedTrials:
         last_look = testbed.other_messages()
         if trial.case.load.consumers:
             testbed.catch_up(trial.number, sent.sent)
-        reading = testbed.read_arguments(trial, open_trial.topic, open_trial.working / "receives")
+        reading = testbed.reader_arguments(trial, open_trial.topic, open_trial.working / "receives")
         verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent.acked)
         read = testbed.read_all(verify, open_trial.topic, READ_S)
         if record.disk is not None:

@@ -45,13 +45,10 @@ def machine_file() -> Path:
 @contextmanager
 def _hold_lock(file: Path, name: str, refusal: str) -> Iterator[None]:
     """Hold a lock file that names its holder; the kernel gives it back when this process ends, however it ends."""
-    lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        lock = FileLock(file, fallback_to_soft=False).acquire(timeout=0)
     except Timeout:
         raise SetupError(refusal.format(file.read_text(encoding="utf-8") or "another process")) from None
-    try:
+    with lock:
         file.write_text(f"process {os.getpid()} ({name})", encoding="utf-8")
         yield
-    finally:
-        lock.release()

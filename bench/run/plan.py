@@ -163,7 +163,7 @@ def plan(
         case for case in cases(loaded.scenario, wiring.version) if not clusters or case.system in clusters
     ]
     possible, left_out = _sorted_out(loaded, scenario_cases, clusters, backend)
-    possible = [fault_check.check_case(loaded, case) for case in possible]
+    possible = [fault_check.equip_case(loaded, case) for case in possible]
     claims.check(loaded, possible, narrowed=bool(loaded.overrides or clusters or backend != PROCESS))
     possible = on_shared_clusters(possible)
     swept = {case.system: list(case.swept) for case in scenario_cases}

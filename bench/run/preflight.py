@@ -37,7 +37,7 @@ _COMMANDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class PreflightResult:
+class PreflightFinding:
     """One thing `bench doctor` looked at. `problem` is None where all is well."""
 
     subject: str
@@ -106,7 +106,7 @@ def fetch_missing(versions: Iterable[tuple[str, str]]) -> None:
             artifacts.fetch(name, version)
 
 
-def findings(folder: Path) -> list[PreflightResult]:
+def findings(folder: Path) -> list[PreflightFinding]:
     """Look at everything a run may need, with `folder`'s disk as the data disk."""
     return [
         _java(),
@@ -121,84 +121,84 @@ def findings(folder: Path) -> list[PreflightResult]:
     ]
 
 
-def _require(finding: PreflightResult) -> None:
+def _require(finding: PreflightFinding) -> None:
     if finding.problem:
         message = f"{finding.subject}: {finding.observation}. {finding.problem}"
         raise SetupError(message)
 
 
-def _memory() -> PreflightResult:
+def _memory() -> PreflightFinding:
     free = psutil.virtual_memory().available
     observation = f"{free / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
     mend = (
         f"Most scenarios need {_MEMORY_BYTES / 2**30:.0f} GiB: end something, or run with smaller clusters."
     )
-    return PreflightResult("memory", observation, mend if free < _MEMORY_BYTES else None)
+    return PreflightFinding("memory", observation, mend if free < _MEMORY_BYTES else None)
 
 
-def _disk(folder: Path) -> PreflightResult:
+def _disk(folder: Path) -> PreflightFinding:
     observation = f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
     lacking = disks.no_space(folder, _DISK_BYTES)
-    return PreflightResult("disk", observation, f"It has {lacking}: make room." if lacking else None)
+    return PreflightFinding("disk", observation, f"It has {lacking}: make room." if lacking else None)
 
 
-def _java() -> PreflightResult:
+def _java() -> PreflightFinding:
     version = java_version()
     major = re.match(r"\d+", version)
     if major and int(major[0]) >= _OLDEST_JAVA:
-        return PreflightResult("java", version)
-    return PreflightResult(
+        return PreflightFinding("java", version)
+    return PreflightFinding(
         "java",
         version,
         f"Both servers need Java {_OLDEST_JAVA} or newer on the PATH; `make setup` installs it.",
     )
 
 
-def _command(name: str) -> PreflightResult:
+def _command(name: str) -> PreflightFinding:
     command_path = shutil.which(name, path=sandbox.PATH)
-    return PreflightResult(
+    return PreflightFinding(
         name,
         command_path or "not found",
         None if command_path else f"{_COMMANDS[name]}; `make setup` installs it.",
     )
 
 
-def _sandbox() -> PreflightResult:
+def _sandbox() -> PreflightFinding:
     reason = sandbox.possible()
     if reason is None:
-        return PreflightResult("sandbox", "network, mount and PID namespaces can be made")
-    return PreflightResult(
+        return PreflightFinding("sandbox", "network, mount and PID namespaces can be made")
+    return PreflightFinding(
         "sandbox", reason, "A run lives in private namespaces: allow user namespaces, or run as root."
     )
 
 
-def _faults() -> PreflightResult:
+def _faults() -> PreflightFinding:
     reasons = {key: reason for key, kind in kinds().items() if (reason := kind.why_not()) is not None}
     lacking = "; ".join(f"no {key}: {reason}" for key, reason in reasons.items())
-    return PreflightResult("faults", lacking or f"all kinds work here: {', '.join(kinds())}")
+    return PreflightFinding("faults", lacking or f"all kinds work here: {', '.join(kinds())}")
 
 
-def _idle() -> PreflightResult:
+def _idle() -> PreflightFinding:
     refused = keep_awake()
     awake = "can be kept awake during a run"
     asleep = f"sleep between messages, which makes latencies longer: {refused}"
-    return PreflightResult("idle cores", awake if refused is None else asleep)
+    return PreflightFinding("idle cores", awake if refused is None else asleep)
 
 
-def _fsync(folder: Path) -> PreflightResult:
+def _fsync(folder: Path) -> PreflightFinding:
     cost = disks.fsync_cost(folder)
     observation = (
         f"p50 {cost['p50'] / 1e6:.3f} ms, p99 {cost['p99'] / 1e6:.3f} ms ({cost['calls']} x 4 KiB, fdatasync)"
     )
-    return PreflightResult("one fsync", observation)
+    return PreflightFinding("one fsync", observation)
 
 
-def _server(name: str) -> PreflightResult:
+def _server(name: str) -> PreflightFinding:
     return _try(f"{name} server", lambda: str(artifacts.server_home(name)))
 
 
-def _try(subject: str, look: Callable[[], str]) -> PreflightResult:
+def _try(subject: str, look: Callable[[], str]) -> PreflightFinding:
     try:
-        return PreflightResult(subject, look())
+        return PreflightFinding(subject, look())
     except BenchError as error:
-        return PreflightResult(subject, "missing", str(error))
+        return PreflightFinding(subject, "missing", str(error))

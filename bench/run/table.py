@@ -13,7 +13,7 @@ from bench import numbers
 from bench.model import text
 from bench.run import preflight
 from bench.run.plan import Plan
-from bench.run.preflight import PreflightResult
+from bench.run.preflight import PreflightFinding
 from bench.run.shared_clusters import side_by_side
 
 
@@ -73,7 +73,7 @@ def memory_line(plan: Plan) -> str:
     return f"memory: {most / 2**30:.1f} GiB for the servers and their load"
 
 
-def findings_table(findings: Iterable[PreflightResult]) -> Table:
+def findings_table(findings: Iterable[PreflightFinding]) -> Table:
     """Show what `bench doctor` found; a problem with what it costs and what to do."""
     shown = Table("", "what", "found", "what to do")
     for finding in findings:

@@ -241,7 +241,7 @@ class Testbed:
     def subscribe(self, trial: Trial, topic: Topic, folder: Path) -> None:
         """Begin to consume a topic, if the trial has consumers; what they receive goes to `folder`."""
         if consumers := trial.case.load.consumers:
-            reading = self.read_arguments(trial, topic, folder)
+            reading = self.reader_arguments(trial, topic, folder)
             group = dict(trial.case.consumer_group)
             self.consume(Subscribe(**reading, consumers=consumers, group=group), _SUBSCRIBE_S)
 
@@ -252,7 +252,7 @@ class Testbed:
         """
         self.consume(Finish(trial=number, expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
 
-    def read_arguments(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
+    def reader_arguments(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
         """Return what any command that reads a topic needs."""
         return {
             "system": trial.case.system,

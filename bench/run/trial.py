@@ -167,7 +167,7 @@ class Bench:
             expected = 0 if trial.case.consumer_group else sent.sent
             testbed.catch_up(trial.number, expected, pause_s)
         verify = Verify(
-            **testbed.read_arguments(trial, processed, receives),
+            **testbed.reader_arguments(trial, processed, receives),
             deadline_s=max(SILENCE_S, pause_s),
             expected=sent.acked,
         )
@@ -212,11 +212,13 @@ class Bench:
             folder = working / reads_folder(step)
             folder.mkdir(parents=True)
             # While a load runs there is no last message to wait for.
-            command = Verify(**testbed.read_arguments(trial, topic, folder), deadline_s=_READER_S, expected=0)
+            command = Verify(
+                **testbed.reader_arguments(trial, topic, folder), deadline_s=_READER_S, expected=0
+            )
             return run_reader(command, given_up.is_set, tell)
 
         def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
-            reading = testbed.read_arguments(trial, topic, working / reads_folder(step))
+            reading = testbed.reader_arguments(trial, topic, working / reads_folder(step))
             silence_s = _GROUP_SILENCE_S if action.reads else 0.0
             return run_reader(ReadGroup(**reading, group=action.group, silence_s=silence_s), given_up)
 

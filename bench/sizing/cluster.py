@@ -59,7 +59,7 @@ def size(
     Raises SizeError where a thousand nodes do not.
     """
     high, likely, low = (
-        _RoleSizing(role, stores, demands, requirement.replace_cpu_limit(limit), node, use)
+        _RoleSizing(role, stores, demands, requirement.with_cpu_limit(limit), node, use)
         for use, limit in _ENDS
     )
     nodes = high.fewest()

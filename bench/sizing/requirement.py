@@ -81,7 +81,7 @@ class Requirement:
             return self.cpu_limit.interval.low
         return self.disk_filled if resource == DISK_SPACE else self.utilisation
 
-    def replace_cpu_limit(self, end: Callable[[CpuLimit], float]) -> Requirement:
+    def with_cpu_limit(self, end: Callable[[CpuLimit], float]) -> Requirement:
         """Return the same requirement with one end of the CPU's limit for the limit itself."""
         if self.cpu_limit is None:
             return self

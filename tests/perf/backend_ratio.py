@@ -5,8 +5,9 @@
 Each round runs the scenario below five times, in an order that rotates: the servers as processes, in containers, as
 processes that the run takes for somebody else's cluster, and that cluster loaded by one agent and by two. Servers,
 configuration and load are the same. Every run has a cluster of its own that was just started, but for the last three,
-which share one. A ratio is over the processes of the same round, or for two agents also over one agent. The result is
-the geometric mean over rounds with its 95 % interval.
+which share one. Ratios are of the same round: containers and the external cluster over the processes, one agent over
+no agent (the external cluster), two agents over one. The result is the geometric mean over rounds with its 95 %
+interval.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from bench.backends import sandbox
 from bench.model import DOCKER, PROCESS, Cluster, Jit
 from bench.run import outside, wiring
 from bench.run.cluster import run_cluster
-from bench.run.folder import RunFolder
 from bench.run.load_machines import AgentOptions
 from bench.run.plan import Plan
 from bench.statistics.interval import level, level_interval
@@ -129,7 +129,9 @@ class Arms:
             raise SystemExit(f"a run in {out} failed")
         (run,) = out.iterdir()
         analyse(run)
-        (row,) = pd.read_parquet(RunFolder(run).path / "results" / "trials.parquet").to_dict("records")
+        (row,) = pd.read_parquet(run / "results" / "trials.parquet").to_dict("records")
+        if row["verdict"] != "valid":
+            raise SystemExit(f"the trial in {run} does not count: it is {row['verdict']}")
         return {figure: float(row[figure]) for figure in FIGURES}
 
 

@@ -69,7 +69,7 @@ def test_curves_keep_their_points_with_three_digits(run: Path, compact: Path) ->
 def test_samples_are_of_the_trials_and_metrics_that_are_drawn(run: Path, compact: Path) -> None:
     before, after = results.read(run), results.read(compact)
     drawn = [
-        column.samples for part in sweep.parts(before) for column in resources.trial_columns(before, part)
+        column.samples for part in sweep.parts(before) for column in resources.shown_trials(before, part)
     ]
 
     assert set(after.telemetry["trial"]) == {int(samples["trial"].iloc[0]) for samples in drawn}

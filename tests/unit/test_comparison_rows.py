@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bench.report import results, style
@@ -103,6 +104,24 @@ def test_other_rates_are_drawn_as_rates(found: Results, metric: str, head: str) 
 
     assert texts[0] == head
     assert texts.count("1,536") == 2
+
+
+@pytest.mark.parametrize(
+    ("holds", "bracket"),
+    [
+        ([(100, True, "passed"), (110, True, "failed"), (105, False, "failed")], (100, 110)),
+        ([(90, False, "failed"), (100, True, "passed"), (120, False, "failed")], (100, 120)),
+        ([(100, True, "undecided"), (100, True, "passed"), (110, True, "failed")], (100, 110)),
+        ([(100, True, "passed"), (110, True, "undecided")], None),
+        ([(100, True, "failed")], None),
+    ],
+)
+def test_a_search_reaches_from_the_rate_that_passed_to_the_one_that_failed(
+    holds: list[tuple[int, bool, str]], bracket: tuple[float, float] | None
+) -> None:
+    search = pd.DataFrame(holds, columns=["rate", "confirms", "verdict"])
+
+    assert comparison_rows._bracket(search) == bracket
 
 
 def test_it_says_in_words_what_it_shows(found: Results) -> None:

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from bench.records.trial import NodeSizeRecord
@@ -36,3 +37,18 @@ def test_servers_are_named_with_the_size_that_all_trials_emulate(trials: list[An
     results: Any = SimpleNamespace(trial_records=dict(enumerate(trials)))
 
     assert conditions._servers(results, "kafka") == words
+
+
+@pytest.mark.parametrize(
+    ("rounds", "words"),
+    [
+        ([3, 3], "3 rounds, whose ratios are averaged"),
+        ([3, 2, 0, 2], "3 rounds, whose ratios are averaged; 2 of 3 configurations in fewer, at least 2"),
+    ],
+)
+def test_configurations_that_count_in_fewer_rounds_are_counted(rounds: list[int], words: str) -> None:
+    results: Any = SimpleNamespace(
+        rounds=3, is_fault_run=False, over_rounds=True, cases=pd.DataFrame({"rounds": rounds})
+    )
+
+    assert conditions._rounds(results) == words

@@ -1,6 +1,6 @@
 import pytest
 
-from bench.analysis.faults.copies import Missing, Restoration, back, longest_absence, moves, short_of
+from bench.analysis.faults.copies import Absence, Restoration, back, longest_absence, moves, short_of
 from bench.model import NEVER_NS
 from bench.records.steps import StallRecord, StepRecord, StrikeRecord, UndoRecord
 from bench.records.trial import HistoryRecord
@@ -85,7 +85,7 @@ def test_a_step_that_undoes_a_later_fault_of_the_same_node_is_not_this_ones() ->
 def test_of_copies_nobody_saw_before_a_fault_nobody_can_say_for_how_long_they_were_missing() -> None:
     gone = struck("b1", healed=None)
 
-    assert longest_absence([WHOLE, isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) == Missing(10, cut=True)
+    assert longest_absence([WHOLE, isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) == Absence(10, cut=True)
     assert longest_absence([isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) is None
 
 
@@ -166,8 +166,8 @@ def test_the_longest_of_a_trial_counts_until_the_last_thing_seen_where_copies_di
     history = [kept(0, ("k1", "k2"))]
     steps = [back_soon, never, undo(90, "k9")]
 
-    assert longest_absence(history, steps, [(back_soon, 50)]) == Missing(20, cut=False)
-    assert longest_absence(history, steps, [(back_soon, 50), (never, NEVER_NS)]) == Missing(40, cut=True)
+    assert longest_absence(history, steps, [(back_soon, 50)]) == Absence(20, cut=False)
+    assert longest_absence(history, steps, [(back_soon, 50), (never, NEVER_NS)]) == Absence(40, cut=True)
     assert longest_absence([], steps, [(back_soon, 50)]) is None
 
 
@@ -183,7 +183,7 @@ def test_moves_count_who_came_to_serve_after_somebody_else() -> None:
 def test_a_look_that_found_nothing_new_tells_until_when_copies_were_missing() -> None:
     dead, nobody = struck("b1"), seen(90)
 
-    assert longest_absence([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == Missing(
+    assert longest_absence([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == Absence(
         80, cut=True
     )
     assert longest_absence([nobody], [dead], [(dead, NEVER_NS)]) is None

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from bench.backends.cores import CoreSplit, bound, confirm, split_of, suite_on, why_not
+from bench.backends.cores import CoreSplit, confirm, pin_command, split_of, suite_on, why_not
 from bench.errors import SetupError
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"pin is not possible here: {why_not()}")
@@ -40,11 +40,11 @@ def test_a_bound_command_runs_on_its_cores_whatever_those_of_this_process_are() 
 
     with suite_on([last]):
         own = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True).stdout
-        command = bound([sys.executable, "-c", ASK], [first])
+        command = pin_command([sys.executable, "-c", ASK], [first])
         of_bound = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     assert (own.strip(), of_bound.strip()) == (str([last]), str([first]))
-    assert bound(["true"], ()) == ["true"]
+    assert pin_command(["true"], ()) == ["true"]
 
 
 def test_all_threads_move_and_come_back() -> None:

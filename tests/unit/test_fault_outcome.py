@@ -129,7 +129,7 @@ def test_losses_lie_before_the_fault_or_after_it_or_here_and_there() -> None:
 
     spans = [loss.loss(found, found.trials) for found in (before, after, some)]
 
-    assert [one and one.span for one in spans] == [
+    assert [one and one.position for one in spans] == [
         LossPosition.BEFORE_FAULT,
         LossPosition.AFTER_FAULT,
         LossPosition.SOME,
@@ -151,7 +151,7 @@ def test_of_several_faults_a_loss_is_held_against_the_one_that_it_reaches_to() -
     known = loss.loss(found, found.trials)
 
     assert known is not None
-    assert (known.span, known.kind, known.low_ns) == (LossPosition.BEFORE_FAULT, "kill", 2 * SECOND)
+    assert (known.position, known.kind, known.low_ns) == (LossPosition.BEFORE_FAULT, "kill", 2 * SECOND)
     assert findings(fault_run(found, Labels()))[0].text == (
         "Kafka lost the last 2.0 s of writes before the kill: 4,000 messages in each trial."
     )
@@ -274,7 +274,7 @@ def test_an_application_between_two_topics_is_not_judged_by_the_promise_of_the_l
     found = results(case)
     (part,) = sweep.parts(found)
 
-    assert fault_outcome.outcomes(found, part, Labels())[0].covered is Coverage.OPEN
+    assert fault_outcome.outcomes(found, part, Labels())[0].coverage is Coverage.OPEN
 
 
 def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:

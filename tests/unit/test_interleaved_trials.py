@@ -150,7 +150,7 @@ class Servers:
         sent = 5 * sum(number == trial.number for number, *_ in self.events)
         return SendCounts(sent=sent, acked=sent, failed=0, unknown=0, never_told=0)
 
-    def read_arguments(self, trial: Trial, topic: object, folder: Path) -> dict[str, Any]:
+    def reader_arguments(self, trial: Trial, topic: object, folder: Path) -> dict[str, Any]:
         names = ("system", "endpoint", "run")
         return dict.fromkeys(names, "x") | {"topic": topic, "consumer": {}, "trial": 0, "folder": folder}
 

@@ -75,7 +75,7 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
 
 
 def panels(found: Results) -> list[price.PricePanel]:
-    return price.panels(found, sweep.parts(found), Labels(), price.measure(found))
+    return price.panels(found, sweep.parts(found), Labels(), price.metric(found))
 
 
 def test_configurations_that_promise_the_same_share_a_panel_whatever_their_system(tmp_path: Path) -> None:
@@ -88,17 +88,17 @@ def test_configurations_that_promise_the_same_share_a_panel_whatever_their_syste
 
 def test_with_one_send_open_it_is_ms_a_send_else_a_rate(tmp_path: Path) -> None:
     found = both(tmp_path, [0.5, 5.0, 30.0], [2.0, 3.0, 12.0])
-    assert price.measure(found).label == "ms a send"
+    assert price.metric(found).label == "ms a send"
 
     several = {number: altered(trial, load={"window": 100}) for number, trial in found.trial_records.items()}
     found = replace(found, trial_records=several)
-    assert price.measure(found).label == "acknowledged messages/s"
+    assert price.metric(found).label == "acknowledged messages/s"
 
 
 def test_the_crossing_is_marked_and_the_ranges_of_typical_disks_are_shaded(tmp_path: Path) -> None:
     found = both(tmp_path, [0.5, 5.0, 30.0], [2.0, 3.0, 12.0])
     with style.typography():
-        figure = price.price(panels(found), price.measure(found))
+        figure = price.price(panels(found), price.metric(found))
 
     assert figure is not None
     strip, panel = figure.axes
@@ -122,7 +122,7 @@ def test_lines_that_do_not_cross_have_no_mark(tmp_path: Path) -> None:
 def test_nothing_in_the_figure_is_under_nine_points_or_beyond_its_edges(tmp_path: Path, first: float) -> None:
     found = both(tmp_path, [0.5, 5.0, 30.0], [first, 3.0, 12.0])
     with style.typography():
-        figure = price.price(panels(found), price.measure(found))
+        figure = price.price(panels(found), price.metric(found))
         assert figure is not None
         figure.draw_without_rendering()
 
@@ -140,4 +140,4 @@ def test_a_run_on_one_disk_has_no_such_figure(tmp_path: Path, disks: tuple[str, 
     found = results.read(build(tmp_path / "run", Sketch(systems=("pulsar",), rounds=1, disks=disks)))
 
     assert panels(found) == []
-    assert price.price([], price.measure(found)) is None
+    assert price.price([], price.metric(found)) is None

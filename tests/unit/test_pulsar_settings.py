@@ -173,7 +173,7 @@ def test_clients_take_their_settings_as_arguments() -> None:
     given: Settings = {"compression_type": "ZSTD", "io_threads": 3, "send_timeout_millis": 5}
 
     assert arguments.of_client(given) == {"io_threads": 3}
-    assert arguments.of_side(ClientKind.PRODUCER, given) == {
+    assert arguments.of_kind(ClientKind.PRODUCER, given) == {
         "compression_type": pulsar.CompressionType.ZSTD,
         "send_timeout_millis": 5,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from bench.report.results import Results, read
@@ -59,6 +60,22 @@ def test_each_way_in_which_the_machine_was_slow_is_told(even: Results) -> None:
     said = machine_speed.unsteady(replace(even, trials=trials))
     assert said is not None
     assert f": 2{TIMES} for a fixed piece of work, 4{TIMES} for waking a process on another core." in said
+
+
+@pytest.mark.parametrize(
+    ("systems", "included"), [(["kafka", "pulsar"], True), (["kafka"], False), ([], False)]
+)
+def test_ratios_between_capacities_of_both_systems_include_a_slow_machine(
+    even: Results, systems: list[str], included: bool
+) -> None:
+    trials = even.trials.assign(machine_probe_ns=2.5e6)
+    trials.loc[trials.index[0], "machine_probe_ns"] = 5e6
+    capacities = pd.DataFrame({"system": systems})
+
+    said = machine_speed.unsteady(replace(even, trials=trials, capacities=capacities))
+
+    assert said is not None
+    assert ("Searches run one system after the other" in said) is included
 
 
 def test_a_slow_machine_does_not_explain_a_fast_round(even: Results) -> None:

@@ -28,7 +28,7 @@ def reading_rows(
 
     `found` and `missing` are of the messages that were acknowledged before the step was due. `messages` are those of
     delivery.py, with when live consumers had them; `disk_reads` what servers read from disk between
-    two looks (telemetry.grown).
+    two looks (telemetry.counter_growth).
     """
     steps = [(trial.trial, place, step) for trial in trials for place, step in trial.reading_steps.items()]
     if not steps:

@@ -338,7 +338,7 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
 
 def _stall_ended(trial: TrialRecord, readers: Iterable[ReadRecord], longest: StallRecord) -> str | None:
     """Name what may have ended a reader's longest stall; it has no end where a reader stood when it was given up."""
-    if any(step.stood for step in readers):
+    if any(step.stood_still for step in readers):
         return NO_END
     return _repair_in((longest.from_ns, longest.to_ns), _repairs(trial), None)
 

@@ -60,7 +60,7 @@ def back(
     return restored if owed or running else Restoration(0, "")
 
 
-class Missing(NamedTuple):
+class Absence(NamedTuple):
     """How long copies were missing; `cut` where some were so still when last looked at."""
 
     for_ns: int
@@ -69,7 +69,7 @@ class Missing(NamedTuple):
 
 def longest_absence(
     changes: Changes, steps: Sequence[StepRecord], faults: Sequence[tuple[StrikeRecord, int]]
-) -> Missing | None:
+) -> Absence | None:
     """Tell how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
 
     `faults` with when the next one was asked for. Where copies did not come back, until the last look at it or the last
@@ -83,10 +83,10 @@ def longest_absence(
     absences = []
     for fault, until_ns in faults:
         if (restored := back(changes, steps, fault, until_ns)) is not None:
-            absences.append(Missing(restored.after_ns, cut=False))
+            absences.append(Absence(restored.after_ns, cut=False))
         elif _at(states, fault.asked_ns) is not None and not _has_running_segments(states, fault):
-            absences.append(Missing(max(times) - fault.asked_ns, cut=True))
-    return Missing(max(absences).for_ns, any(absence.cut for absence in absences)) if absences else None
+            absences.append(Absence(max(times) - fault.asked_ns, cut=True))
+    return Absence(max(absences).for_ns, any(absence.cut for absence in absences)) if absences else None
 
 
 def moves(changes: Changes) -> int | None:

@@ -109,7 +109,7 @@ def rounds_apart(trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Say which rounds of a system are off as a whole, as its cases agree: not by what they differ in, then.
 
     A round's `ratio` is the median, over its `cases`, of a trial's mean service time as a multiple of its case's
-    median over rounds. It is apart where that is an outlier among the system's rounds (`outlying`), and by
+    median over rounds. It is apart where that is an outlier among the system's rounds (`outlier_mask`), and by
     `ROUND_APART` at least. `agree` of its cases are off in the same direction. A round with fewer than three cases
     says no more than its trials' own flags.
     """

@@ -48,7 +48,7 @@ class SlowNetwork(Fault):
     """The rate of the link on which packets wait behind each other."""
 
     @model_validator(mode="after")
-    def _something(self) -> SlowNetwork:
+    def _check_fields(self) -> SlowNetwork:
         if self.delay is None and self.mbit_per_s is None:
             message = "give delay or mbit_per_s"
             raise ValueError(message)

@@ -127,9 +127,10 @@ def _rounds(results: Results) -> str:
     if results.is_fault_run or results.rounds < 2:
         return rounds
     if results.over_rounds:
-        fewest = int(results.cases["rounds"].min())
-        fewer = f"; some configurations count in {fewest}" if fewest < results.rounds else ""
-        return f"{rounds}, whose ratios are averaged{fewer}"
+        counts = [int(count) for count in results.cases["rounds"] if count > 0]
+        fewer = sum(count < results.rounds for count in counts)
+        words = f"; {fewer} of {len(counts)} configurations in fewer, at least {min(counts)}" if fewer else ""
+        return f"{rounds}, whose ratios are averaged{words}"
     if results.rounds < ENOUGH_TRIALS:
         return f"{rounds}, too few for an interval of a median"
     most = 1 - 2.0 ** (1 - results.rounds)

@@ -72,7 +72,7 @@ def _cell(figure: ExpectationFigure, case_values: Sequence[Sequence[float]]) -> 
     if len(case_values) == 1:
         return cell(figure, case_values[0])
     medians = [float(pd.Series(values).median()) for values in case_values]
-    ends = dict.fromkeys(figure.figure.written(pick(medians)) for pick in (min, max) if medians)
+    ends = dict.fromkeys(figure.metric.written(pick(medians)) for pick in (min, max) if medians)
     return Cell(" to ".join(ends) or numbers.NOTHING, sort=min(medians, default=None))
 
 
@@ -95,7 +95,7 @@ def _span(figure: ExpectationFigure, medians: dict[str, float]) -> dict[str, Any
     (low_label, low), (high_label, high) = (
         pick(medians.items(), key=lambda pair: pair[1]) for pick in (min, max)
     )
-    low_text, high_text = figure.figure.written(low), figure.figure.written(high)
+    low_text, high_text = figure.metric.written(low), figure.metric.written(high)
     if low_text == high_text:
         return {"low": low_text, "low_label": "", "high": "", "high_label": ""}
     return {"low": low_text, "low_label": low_label, "high": high_text, "high_label": high_label}

@@ -175,14 +175,14 @@ def _loss(run: FaultRun, outcome: FaultOutcome) -> dict[str, Any]:
     reads_ns = outcome.reads.script_ns if outcome.reads else None
     left_ns = script_ns if script_ns is not None else reads_ns
     return _subject(outcome) | {
-        "span": str(loss.span),
+        "span": str(loss.position),
         "time": words.times(loss.low_ns, loss.high_ns, brief=True),
         "count": words.counts(loss.losing_counts),
         "losing": len(loss.losing_counts),
         "trials": len(loss.counts),
         "event": fault_kind(loss.kind).event if loss.kind else run.event,
         "several": run.several(loss.kind),
-        "scripted": loss.scripted and (loss.span is LossPosition.BEFORE_FAULT or left_ns is not None),
+        "scripted": loss.scripted and (loss.position is LossPosition.BEFORE_FAULT or left_ns is not None),
         "script": words.time(left_ns) if left_ns is not None else "",
         "start": words.time(-loss.low_ns) if _begins_before(loss) else "",
         "end": words.time(loss.high_ns) if loss.high_ns else "",
@@ -190,7 +190,7 @@ def _loss(run: FaultRun, outcome: FaultOutcome) -> dict[str, Any]:
 
 
 def _begins_before(loss: Loss) -> bool:
-    return loss.span is LossPosition.SOME and loss.low_ns < -_NEAR_NS
+    return loss.position is LossPosition.SOME and loss.low_ns < -_NEAR_NS
 
 
 def _unread(outcome: FaultOutcome) -> dict[str, Any]:

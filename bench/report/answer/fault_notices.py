@@ -100,7 +100,7 @@ def _scripted_losses(run: FaultRun) -> Iterator[str]:
     losses = [
         outcome
         for outcome in run.case_outcomes
-        if outcome.loss and outcome.loss.scripted and outcome.loss.span is LossPosition.BEFORE_FAULT
+        if outcome.loss and outcome.loss.scripted and outcome.loss.position is LossPosition.BEFORE_FAULT
     ]
     if losses:
         slots = {

@@ -266,7 +266,7 @@ def _on_slower_disks(
 
 def _crossing(cases: Configurations, guarantee_points: Sequence[Point]) -> str:
     """Say from which fsync latency on the other system is ahead: where the lines cross; empty where they do not."""
-    trials = price.points(cases.results, price.measure(cases.results))
+    trials = price.points(cases.results, price.metric(cases.results))
     sides = [
         trials[trials["point"].isin([point.cases[side] for point in guarantee_points])] for side in (0, 1)
     ]

@@ -159,17 +159,21 @@ def _brackets(results: Results, comparison: ComparedCases, row: CaseRow) -> list
     """Return the highest rate that passed and the lowest that failed, of each search for a capacity that has both."""
     if comparison.metric != CAPACITY or results.holds.empty:
         return []
-    holds = results.holds[results.holds["confirms"].astype(bool)]
-    brackets = []
-    for trial in _trials(results, row)["trial"]:
-        judged = holds[holds["trial"] == trial].drop_duplicates("rate", keep="last")
-        passed, failed = (
-            judged.loc[judged["verdict"] == verdict, "rate"]
-            for verdict in (HoldVerdict.PASSED, HoldVerdict.FAILED)
-        )
-        if len(passed) and len(failed):
-            brackets.append((float(passed.max()), float(failed.min())))
-    return brackets
+    searches = (results.holds[results.holds["trial"] == trial] for trial in _trials(results, row)["trial"])
+    return [bracket for search in searches if (bracket := _bracket(search))]
+
+
+def _bracket(search: pd.DataFrame) -> tuple[float, float] | None:
+    """Return both ends as bench.capacity has them: of short holds only a failure counts, where no long hold failed."""
+    holds = search.drop_duplicates(["confirms", "rate"], keep="last")
+    confirms = holds["confirms"].astype(bool)
+    passed = holds.loc[confirms & (holds["verdict"] == HoldVerdict.PASSED), "rate"]
+    if passed.empty:
+        return None
+    failed = holds["verdict"] == HoldVerdict.FAILED
+    long, short = holds.loc[failed & confirms, "rate"], holds.loc[failed & ~confirms, "rate"]
+    ends = short[short > passed.max()] if long.empty else long
+    return None if ends.empty else (float(passed.max()), float(ends.min()))
 
 
 def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: CaseRow) -> float:

@@ -54,9 +54,9 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     if figure is None:
         return None
     blocks = [(part, rows) for part in parts if (rows := _rows(figure.values(results), part, labels))]
-    title = numbers.sentence(figure.figure.words)
+    title = numbers.sentence(figure.metric.words)
     alt = " ".join(
-        f"{part.title}, {row.label}: {figure.figure.written(row.median)}."
+        f"{part.title}, {row.label}: {figure.metric.written(row.median)}."
         for part, rows in blocks
         for row in rows
     )
@@ -76,16 +76,16 @@ def _rows(values: dict[str, list[float]], part: sweep.Part, labels: Labels) -> l
 
 
 def _figure(figure: ExpectationFigure, blocks: Sequence[tuple[sweep.Part, Sequence[_Row]]]) -> Figure:
-    unit, factor = _UNITS.get(figure.figure.written, ("", 1.0))
+    unit, factor = _UNITS.get(figure.metric.written, ("", 1.0))
     scale = fit_scale(value * factor for _, rows in blocks for row in rows for value in row.trials)
     if scale is None:  # each block has a row, and each row a value
         raise ValueError(figure.name)
     left = max(len(row.label) for _, rows in blocks for row in rows) * style.CHARACTER_IN + _AIR_IN
-    label = ", ".join(filter(None, (figure.figure.words, unit)))
+    label = ", ".join(filter(None, (figure.metric.words, unit)))
 
     def draw_row(axes: Axes, system: str, row: _Row, y: float) -> None:
         _row(axes, system, row, y, factor)
-        value_behind(axes, y, figure.figure.written(row.median), _VALUE_IN)
+        value_behind(axes, y, figure.metric.written(row.median), _VALUE_IN)
 
     systems = [(part.system, rows) for part, rows in blocks]
     return rows_by_system(systems, RowLayout(_ROW_IN, left, _VALUE_IN), (label, scale), draw_row)

@@ -279,7 +279,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
     tail = price.PriceMetric("service_p99_ns", "service time at p99 (ms)", _MS)
     drawn: list[Drawing | None] = []
     for name, shown, title in (
-        ("price", price.measure(results), "What a send takes, by what an fsync takes"),
+        ("price", price.metric(results), "What a send takes, by what an fsync takes"),
         ("price-service", tail, "Service time at p99, by what an fsync takes"),
     ):
         panels = price.panels(results, parts, labels, shown)

@@ -80,7 +80,7 @@ class PricePanel:
     crossings: Sequence[tuple[PriceLine, PriceLine, Crossing]]
 
 
-def measure(results: Results) -> PriceMetric:
+def metric(results: Results) -> PriceMetric:
     """What a send costs: ms a send where one send is open at a time, else messages/s."""
     has_send_times = _SEND in results.trials and results.valid[_SEND].notna().any()
     if has_send_times and one_send_open(results):

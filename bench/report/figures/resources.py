@@ -79,7 +79,7 @@ def by_role(samples: pd.DataFrame, quantity: ResourceQuantity) -> pd.DataFrame:
 
 def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     """Draw the figure; None without telemetry of a valid trial."""
-    columns = [column for part in parts for column in trial_columns(results, part)]
+    columns = [column for part in parts for column in shown_trials(results, part)]
     if not columns:
         return None
     height = _TOP_IN + len(QUANTITIES) * (_ROW_IN + _BETWEEN_IN) + _FOOT_IN
@@ -108,7 +108,7 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     return figure
 
 
-def trial_columns(results: Results, part: sweep.Part) -> Iterator[TrialSamples]:
+def shown_trials(results: Results, part: sweep.Part) -> Iterator[TrialSamples]:
     """Give the trials that are drawn of a system: of its cases of highest and of lowest throughput."""
     measured = part.cases[part.cases["throughput_msgs_per_s"].notna()].sort_values("throughput_msgs_per_s")
     for place in dict.fromkeys((-1, 0) if len(measured) > 1 else (0,) if len(measured) else ()):

@@ -152,7 +152,7 @@ def render(folder: Path, families: Mapping[str, Sequence[str]]) -> str:
     return templates.page(
         "published_reports.html.j2",
         {
-            "topics": list(_topics(front, reports)),
+            "topics": list(_answered_questions(front, reports)),
             "chapters": list(_chapters(folder, families, reports)),
             "count": numbers.plural(len(reports), "report"),
             "has_settings": (folder / "family-faults" / "report.html").is_file(),
@@ -200,7 +200,7 @@ def _machines(manifests: Iterable[Json]) -> str:
     return " or ".join(numbers.plural(count, "core") for count in cores)
 
 
-def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[AnsweredQuestion]:
+def _answered_questions(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[AnsweredQuestion]:
     """The questions of which a scenario is published; the first that is published answers."""
     for front_question in front.questions:
         published = [reports[name] for name in front_question.scenarios if name in reports]

@@ -88,7 +88,7 @@ def warnings(results: Results) -> list[str]:
         sentences.append(flagged)
     sentences += machine_speed.apart(results)
     optional = (
-        promise_coverage.unlike(results) if results.has_faults else None,
+        promise_coverage.unlike(results) if results.has_strikes else None,
         sends_without_latency.warning(results),
         method.cold(results),
         machine_speed.unsteady(results),

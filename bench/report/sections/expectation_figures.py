@@ -39,7 +39,7 @@ def cell(figure: ExpectationFigure, values: Sequence[float]) -> Cell:
     if not values:
         return Cell(numbers.NOTHING, "quiet")
     ends = (float(pd.Series(values).median()), min(values), max(values))
-    middle, low, high = map(figure.figure.written, ends)
+    middle, low, high = map(figure.metric.written, ends)
     return Cell(middle if low == high else f"{middle} ({low} to {high})", sort=min(values))
 
 

@@ -20,7 +20,7 @@ MARKS = {"held": "✓", "did not hold": "✗", "no difference": "="}
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectationVerdict:
+class JudgedExpectation:
     """One expectation with its evidence; `bounds` where each trial was held against one.
 
     `smallest_effect` is the share below which a difference in order does not matter; None where none is claimed, or
@@ -57,13 +57,13 @@ class Verdicts:
     intervals that are wider for it, 0 where they are judged once.
     """
 
-    expectations: Sequence[ExpectationVerdict]
+    expectations: Sequence[JudgedExpectation]
     tally: str
     over_rounds: bool
     looks: int
 
 
-def expectations(results: Results) -> list[ExpectationVerdict]:
+def expectations(results: Results) -> list[JudgedExpectation]:
     """All expectations, in the scenario's order."""
     heads = _heads(results)
     over_rounds = results.over_rounds
@@ -80,10 +80,10 @@ def _heads(results: Results) -> tuple[str, str]:
     return ratio, f"interval for {looks} looks" if looks else "95 % interval"
 
 
-def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> ExpectationVerdict:
+def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> JudgedExpectation:
     comparisons, common_outcome = entry.get("comparisons") or (), _common_outcome(entry)
     shown = {**entry, "comparisons": ()} if common_outcome else entry
-    return ExpectationVerdict(
+    return JudgedExpectation(
         anchor=f"expectation-{number}",
         claim=str(entry.get("claim") or entry.get("id", "")),
         source=str(entry.get("source") or ""),
@@ -104,7 +104,7 @@ def claims(judged: Iterable[Json]) -> tuple[tuple[str, str], ...]:
     return tuple((f"{counts[word]} {word}", TONES.get(word, "warn")) for word in words if counts[word])
 
 
-def tally(judged_expectations: list[ExpectationVerdict]) -> str:
+def tally(judged_expectations: list[JudgedExpectation]) -> str:
     """How many held, did not hold, showed no difference and stayed undecided."""
     return ", ".join(
         words for words, _ in claims({"verdict": expectation.verdict} for expectation in judged_expectations)

@@ -62,7 +62,7 @@ def _note(outage: Outage) -> str:
 
 def loss_cell(outcome: FaultOutcome) -> Cell:
     """Return how many messages a trial lost, over what span of writes, and whether they were promised."""
-    promised = _PROMISED[outcome.covered]
+    promised = _PROMISED[outcome.coverage]
     tone = "bad" if outcome.broken_promise else "strong"
     if any(outcome.unread):
         if outcome.reads_wait:
@@ -83,7 +83,7 @@ _UNREAD = "Reading stopped at the first message that could not be read: what cam
 
 def _span(loss: Loss) -> str:
     time = words.times(loss.low_ns, loss.high_ns, brief=True)
-    return "" if loss.span is LossPosition.SOME else f" ({time} of writes)"
+    return "" if loss.position is LossPosition.SOME else f" ({time} of writes)"
 
 
 def duplicates_cell(outcome: FaultOutcome) -> Cell:

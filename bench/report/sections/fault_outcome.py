@@ -28,7 +28,7 @@ class FaultOutcome:
     `trials` and `valid` count trials. `unread` has the acknowledged messages of each valid trial, `acked` in all of
     them, that a full read which broke off did not reach; with `reads_wait` the promise allows that. `duplicates` and
     `out_of_order` hold the counts of each valid trial, `unanswered` those of the sends that failed or of which nobody
-    knows. `covered` states whether what broke is within what the configuration promises, which is to survive
+    knows. `coverage` states whether what broke is within what the configuration promises, which is to survive
     `survives`. `once` states whether it promises that each message is there once. `resends` states whether its producer
     may store a message again that Kafka's Java producer, idempotent by default, would store once.
     """
@@ -47,7 +47,7 @@ class FaultOutcome:
     duplicates: tuple[int, ...]
     out_of_order: tuple[int, ...]
     unanswered: tuple[int, ...]
-    covered: Coverage
+    coverage: Coverage
     survives: str
     once: bool
     resends: bool
@@ -76,7 +76,7 @@ class FaultOutcome:
     def broken_promise(self) -> bool:
         """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
         unread = any(self.unread) and not self.reads_wait
-        return (self.most_lost_messages > 0 or unread) and self.covered is Coverage.WITHIN
+        return (self.most_lost_messages > 0 or unread) and self.coverage is Coverage.WITHIN
 
     @property
     def has_repeats(self) -> bool:
@@ -99,7 +99,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     trials = part.trials[part.trials["case"].isin(set(cases))]
     valid = trials[trials["verdict"] == "valid"]
     tried = [promise_coverage.of_case(results.trial_records.values(), case) for case in cases]
-    judged = {tried_case.coverage for tried_case in tried}
+    coverages = {tried_case.coverage for tried_case in tried}
     settles = any(promise_coverage.settles(trial) for tried_case in tried for trial in tried_case.trials)
     promised = dict.fromkeys(tried_case.promise.survives for tried_case in tried if tried_case.promise)
     return FaultOutcome(
@@ -117,7 +117,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
         unanswered=tuple(map(int, valid[["failed", "unknown"]].sum(axis=1))),
-        covered=judged.pop() if len(judged) == 1 and not settles else Coverage.OPEN,
+        coverage=coverages.pop() if len(coverages) == 1 and not settles else Coverage.OPEN,
         survives=" or ".join(promised),
         once=bool(tried) and not settles and all(_once(tried_case.trials) for tried_case in tried),
         resends=bool(tried) and not settles and all(_resends(tried_case.trials) for tried_case in tried),
@@ -133,7 +133,7 @@ def outcomes(results: Results, part: sweep.Part, labels: Labels) -> list[FaultOu
 
 def same_fate(first: FaultOutcome, second: FaultOutcome) -> bool:
     """Whether the same became of the messages of two configurations, and of what they promise of them."""
-    promises = {(outcome.covered, outcome.reads_wait) for outcome in (first, second)}
+    promises = {(outcome.coverage, outcome.reads_wait) for outcome in (first, second)}
     return first.fate == second.fate and (first.fate == "none lost" or len(promises) == 1)
 
 

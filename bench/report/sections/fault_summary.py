@@ -36,7 +36,7 @@ _ENDED = ((HEALING, "till healed"), (RESTART, "till restarted"), (NO_END, "no en
 
 def tables(results: Results) -> list[Table]:
     """Return a table a system; none where nothing broke."""
-    return [_table(results, part) for part in sweep.parts(results)] if results.has_faults else []
+    return [_table(results, part) for part in sweep.parts(results)] if results.has_strikes else []
 
 
 def _table(results: Results, part: sweep.Part) -> Table:

@@ -56,9 +56,10 @@ def unsteady(results: Results) -> str | None:
 
 
 def _consequence(results: Results) -> str:
-    if not results.capacities.empty:
-        return _IN_CAPACITIES
-    return _IN_RATIOS if results.has_slices else "Compare within rounds, not across."
+    words = [_IN_RATIOS if results.has_slices else "Compare within rounds, not across."]
+    if len(set(results.capacities["system"])) > 1:
+        words.append(_IN_CAPACITIES)
+    return " ".join(words)
 
 
 def apart(results: Results) -> list[str]:

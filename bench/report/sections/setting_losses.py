@@ -35,7 +35,7 @@ class TrialLoss:
     system: str
     settings: str
     promise: Guarantee
-    covered: Coverage
+    coverage: Coverage
     lost: bool
 
 
@@ -56,7 +56,7 @@ def trial_losses(results: Results) -> Iterator[TrialLoss]:
                     system=trial.case.system,
                     settings=trial.case.description.guarantee_words(trial.case.all_settings),
                     promise=tried.promise,
-                    covered=promise_coverage.judge_coverage(tried.promise, [trial]),
+                    coverage=promise_coverage.judge_coverage(tried.promise, [trial]),
                     lost=gone,
                 )
 
@@ -92,8 +92,8 @@ def _rows(losses: Iterable[TrialLoss]) -> Iterator[Row]:
     for (settings, survives), same_settings in sorted(
         by_settings.items(), key=lambda item: _rank(item[1][0])
     ):
-        trials = Counter(loss.covered for loss in same_settings)
-        losing = Counter(loss.covered for loss in same_settings if loss.lost)
+        trials = Counter(loss.coverage for loss in same_settings)
+        losing = Counter(loss.coverage for loss in same_settings if loss.lost)
         yield Row(
             (Cell(settings), Cell(survives), *(_cell(kind, losing[kind], trials[kind]) for kind in _KINDS))
         )

@@ -221,7 +221,7 @@ def _content(report: ReportInput) -> Throughput:
         limit=resources.limit_sentence(results),
         baselines=effects.baselines(results, parts),
         has_ratios=any(effects.lead(results, part) for part in parts),
-        struck=results.has_faults,
+        struck=results.has_strikes,
         unanswered=sends_without_latency.some(results),
         trial_pages_command=results.pages_command,
     )

@@ -238,7 +238,7 @@ def _nodes(case: Case) -> Iterator[str]:
         yield f"Kafka has no role {role}: its roles are {', '.join(ROLES)}."
 
 
-def _drain_targets(case: Case, replicas: int) -> Iterator[str]:
+def _drain_refusals(case: Case, replicas: int) -> Iterator[str]:
     """Refuse to drain a broker whose replicas, those of Kafka's own topics too, have no other broker to go to."""
     elsewhere, most = case.cluster.nodes.get(BROKER, 0) - 1, max(replicas, copies(case.cluster))
     if draining.drains(case) and most > elsewhere:
@@ -256,7 +256,7 @@ def _copies(case: Case) -> Iterator[str]:
         return
     if replicas > brokers:
         yield f"{replicas} replicas need as many brokers, and the cluster has {brokers}."
-    yield from _drain_targets(case, replicas)
+    yield from _drain_refusals(case, replicas)
     if not str(in_sync).isdigit() or int(in_sync) < 1:
         yield f"min.insync.replicas is a whole number from 1 on, not {in_sync}."
     elif int(in_sync) > replicas:

@@ -86,7 +86,7 @@ def of_client(settings: Settings) -> dict[str, Any]:
     return {name: _value(name, value) for name, value in settings.items() if name in _client_defaults()}
 
 
-def of_side(side: ClientKind, settings: Settings) -> dict[str, Any]:
+def of_kind(side: ClientKind, settings: Settings) -> dict[str, Any]:
     """Return the arguments for `create_producer` or `subscribe`."""
     defaults = _defaults(_METHODS[side])
     return {name: _value(name, value) for name, value in settings.items() if name in defaults}

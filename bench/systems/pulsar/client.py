@@ -109,7 +109,7 @@ def _keyed_send(send: Callable[..., Any], keys: int) -> Callable[..., Any]:
 
 def _arguments(settings: Settings, count: int) -> list[dict[str, Any]]:
     """Give each producer its arguments; a topic has each name once."""
-    common_arguments = arguments.of_side(ClientKind.PRODUCER, settings)
+    common_arguments = arguments.of_kind(ClientKind.PRODUCER, settings)
     name = common_arguments.get("producer_name")
     if name is None or count == 1:
         return [dict(common_arguments) for _ in range(count)]
@@ -214,7 +214,7 @@ class PulsarConsumer:
         doing = f"Connecting a consumer to {topic.name} at {parse(endpoint).display_address}"
         subscription_arguments = {
             "subscription_name": group or f"bench-live-{uuid.uuid4().hex[:8]}",
-            **arguments.of_side(ClientKind.CONSUMER, settings),
+            **arguments.of_kind(ClientKind.CONSUMER, settings),
         }
         if group:
             subscription_arguments["initial_position"] = pulsar.InitialPosition.Earliest

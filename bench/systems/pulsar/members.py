@@ -30,7 +30,7 @@ class Member:
         """Subscribe with a type of subscription. Raises LoadError: an exclusive one takes one consumer only."""
         doing = f"Connecting a member of a {kind} subscription to {topic.name} at {parse(endpoint).display_address}"
         subscription_arguments = {
-            **arguments.of_side(ClientKind.CONSUMER, settings),
+            **arguments.of_kind(ClientKind.CONSUMER, settings),
             "subscription_name": group_id(topic.name),
             "consumer_type": getattr(pulsar.ConsumerType, kind.replace("_", "")),
             "initial_position": pulsar.InitialPosition.Earliest,
