@@ -112,7 +112,7 @@ class OpenLoads:
 
 
 class TrialLoad:
-    """The load of one trial, its users' workload: `start` it, run it whole or in slices, `close` it."""
+    """The load of one trial, what its users do: `start` it, run it whole or in slices, `close` it."""
 
     def __init__(self, command: Produce, producers: Producers, outfit: Outfit) -> None:
         """Prepare a sender for each producer."""

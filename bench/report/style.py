@@ -139,5 +139,5 @@ def _find_fonts() -> None:
 
 
 def shorten(text: str, most: int) -> str:
-    """A name of at most so many characters: of a long one the end, which is what differs."""
+    """Cut a name to at most so many characters: of a long one the end stays, which is what differs."""
     return text if len(text) <= most else f"…{text[1 - most :]}"

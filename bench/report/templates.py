@@ -74,7 +74,7 @@ def _prose(text: str) -> Markup:
 
 
 def _link_addresses(text: str) -> Markup:
-    """Text in which addresses of the web are links, named by their host."""
+    """Make links of addresses of the web in a text, named by their host."""
     return Markup(  # noqa: S704 - escaped just here
         re.sub(r"https?://([^/\s&]+)[^\s<]*[^\s<.,;)]", r'<a href="\g<0>">\1</a>', str(escape(text)))
     )

@@ -92,7 +92,7 @@ class Bench:
 
     @contextmanager
     def _supervise(self, case: Case, steps: list[AnyStep]) -> Iterator[None]:
-        """Under faults nodes that end by themselves are started again, and it is written down."""
+        """Have nodes that end by themselves under faults started again, and write it down."""
         if not case.faults:
             yield
             return

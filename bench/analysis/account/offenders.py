@@ -115,7 +115,7 @@ def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:
 
 
 def _is_shown_copy() -> Column:
-    """Choose the copies to show: those beyond the first, all of a stranger, else the first or none at all."""
+    """Whether a copy is shown: those beyond the first, all of a stranger, else the first or none at all."""
     kind, copy = F.col("kind"), F.col("copy")
     return (
         F.when(kind == "duplicate", copy > 1)

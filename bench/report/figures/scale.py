@@ -42,7 +42,7 @@ class Scale:
 
 
 def fit_scale(values: Iterable[float]) -> Scale | None:
-    """The scale that holds all values with some air; None where there is no value."""
+    """Return the scale that holds all values with some air; None where there is no value."""
     finite_values = np.array(
         [value for value in values if value is not None and np.isfinite(value)], dtype=float
     )

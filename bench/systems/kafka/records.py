@@ -29,7 +29,7 @@ def consume(consumer: Consumer, most: int, timeout_s: float) -> Sequence[KafkaMe
 
 
 def poll(consumer: Consumer, timeout_s: float) -> KafkaMessage | None:
-    """Return the next record; waits for it at most `timeout_s`."""
+    """Return the next message; waits for it at most `timeout_s`."""
     return cast("KafkaMessage | None", consumer.poll(timeout_s))
 
 

@@ -19,7 +19,7 @@ from bench.systems.pulsar.router import FEWEST_OPEN
 
 
 class ClientKind(StrEnum):
-    """Whose properties."""
+    """Whose properties: a producer's or a consumer's."""
 
     PRODUCER = "producer"
     CONSUMER = "consumer"
@@ -76,9 +76,9 @@ def _client_defaults() -> Mapping[str, Any]:
     return _defaults(pulsar.Client.__init__)
 
 
-def names(side: ClientKind) -> frozenset[str]:
+def names(kind: ClientKind) -> frozenset[str]:
     """Return the names that a scenario's producer or consumer may have settings under."""
-    return frozenset({*_client_defaults(), *_defaults(_METHODS[side])})
+    return frozenset({*_client_defaults(), *_defaults(_METHODS[kind])})
 
 
 def of_client(settings: Settings) -> dict[str, Any]:
@@ -86,15 +86,15 @@ def of_client(settings: Settings) -> dict[str, Any]:
     return {name: _value(name, value) for name, value in settings.items() if name in _client_defaults()}
 
 
-def of_kind(side: ClientKind, settings: Settings) -> dict[str, Any]:
+def of_kind(kind: ClientKind, settings: Settings) -> dict[str, Any]:
     """Return the arguments for `create_producer` or `subscribe`."""
-    defaults = _defaults(_METHODS[side])
+    defaults = _defaults(_METHODS[kind])
     return {name: _value(name, value) for name, value in settings.items() if name in defaults}
 
 
-def in_force(side: ClientKind, settings: Settings) -> dict[str, Scalar]:
+def in_force(kind: ClientKind, settings: Settings) -> dict[str, Scalar]:
     """Return every property of a client by name, defaults included, as far as it lets them be seen."""
-    defaults = {**_client_defaults(), **_defaults(_METHODS[side])}
+    defaults = {**_client_defaults(), **_defaults(_METHODS[kind])}
     default_values = {
         name: getattr(value, "name", value) for name, value in defaults.items() if value is not None
     }
@@ -105,14 +105,14 @@ def _value(name: str, value: Scalar) -> Any:  # noqa: ANN401 - the client's own 
     return getattr(_ENUMERATIONS[name], str(value)) if name in _ENUMERATIONS else value
 
 
-def why_wrong(side: ClientKind, name: str, value: Scalar) -> str | None:
+def why_wrong(kind: ClientKind, name: str, value: Scalar) -> str | None:
     """Say in a sentence why a property can't have a value; None when it can."""
     if name in _ENUMERATIONS:
         members = sorted(_ENUMERATIONS[name].__members__)
         return None if value in members else f"{name} is one of {', '.join(members)}, not {value}."
     if name == ROUTER:
         return None if value == FEWEST_OPEN else f"{name} is {FEWEST_OPEN!r}, not {value!r}."
-    default = {**_client_defaults(), **_defaults(_METHODS[side])}[name]
+    default = {**_client_defaults(), **_defaults(_METHODS[kind])}[name]
     value_type = _UNTYPED.get(name) or type(default)
     if type(value) is value_type:
         return None
