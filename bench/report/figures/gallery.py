@@ -110,10 +110,7 @@ def _answer(results: Results, compared: Sequence[ComparedCases]) -> Drawing | No
     drawing = _drawing(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
     if any(comparison.metric == CAPACITY for comparison in compared):
-        legend += (
-            " Pale band: from the rate that passed to the one that failed in a trial, whose dot is the middle; the "
-            "table has the medians over trials."
-        )
+        legend += " Pale: from the rate that passed to the one that failed in a trial."
     return replace(drawing, legend=legend) if drawing else None
 
 
