@@ -23,7 +23,7 @@ from bench.report.results import Results
 
 TITLE = "Acknowledgements a second around the fault"
 _MOST_PANELS = 8
-_PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN = 0.62, 0.34, 0.24, 0.44
+_PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN = 0.62, 0.27, 0.22, 0.42
 _TOP_IN, _LEFT_IN, _RIGHT_IN = 0.04, 0.62, 0.1
 _MOST_FIGURE_IN = 3.0
 """So high it stands on a report's first page, beside the answer and its table; higher where panels need more."""
@@ -31,6 +31,7 @@ _APART_IN = 0.2
 _BEFORE_S, _MARGIN = 3.0, 0.12
 _PEAK = 2.5
 """The axis reaches to so many times the rate before the fault: what was held up and comes at once may go beyond it."""
+_NUMBER_ROOM_IN = 0.4
 _LABEL_ROOM_S = 0.12
 """A lost span that takes less than this share of the axis has its number at its right."""
 
@@ -321,7 +322,10 @@ def _background(axes: Axes, course: FaultTimeline) -> None:
 
 
 def _draw_losses(axes: Axes, course: FaultTimeline, trial_seconds: pd.DataFrame) -> None:
-    """Fill the area below the line over the time in which lost messages were sent, and write how many they are."""
+    """Fill the area below the line over the time in which lost messages were sent.
+
+    How many they are stands in the area where it does not meet the faults' names; the panel's title has it, too.
+    """
     if course.lost_s is None:
         return
     first, last = course.lost_s
@@ -339,6 +343,8 @@ def _draw_losses(axes: Axes, course: FaultTimeline, trial_seconds: pd.DataFrame)
     times = [first, *inside.index, last]
     heights = [begin, *inside, float(inside.iloc[-1]) if len(inside) else begin]
     axes.fill_between(times, heights, step="post", color=style.INK, alpha=0.3, linewidth=0, zorder=2)
+    if axes.bbox.height < _NUMBER_ROOM_IN * axes.figure.dpi:
+        return
     left, right = axes.get_xlim()
     wide = last - first >= _LABEL_ROOM_S * (right - left)
     axes.annotate(
