@@ -87,15 +87,6 @@ class PacketRules:
     def _rule(self, chain: str, rule: str) -> str:
         return f"add rule ip {self.name} {chain} {rule}"
 
-    @staticmethod
-    def packets(listing: Iterable[Mapping[str, Any]]) -> Packets:
-        """Return what the counters of such rules count, from the items that nft lists."""
-        total = Packets()
-        for item in listing:
-            if "rule" in item:
-                total += _packets(item["rule"])
-        return total
-
 
 def _packets(rule: Mapping[str, Any]) -> Packets:
     """Return what one rule counts: a counter with nothing behind it counts what the rules meet."""
@@ -163,7 +154,8 @@ class NodeNetwork(ABC):
 
     def packet_counts(self, node: Node, rules: PacketRules) -> Packets:
         """Return how many packets these rules have met, and dropped or doubled."""
-        return rules.packets(self._list(node, f"table ip {rules.name}"))
+        items = self._list(node, f"table ip {rules.name}")
+        return sum((_packets(item["rule"]) for item in items if "rule" in item), Packets())
 
     def mend(self, node: Node, rules: PacketRules) -> None:
         """Take these rules away. Raises FaultError if the packet filter still lists them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -53,6 +54,19 @@ def merge_repeats(holds: Iterable[tuple[Hold, bool]]) -> Iterator[tuple[Hold, bo
         yield by_rate[hold.rate, confirms], confirms
 
 
+def bracket(holds: Iterable[tuple[float, str, bool]]) -> tuple[float | None, float | None]:
+    """Return the highest rate that passed a search and the lowest that failed it; see Capacity.
+
+    Each hold has its rate, its verdict, and whether it confirms.
+    """
+    rates: dict[tuple[str, bool], list[float]] = defaultdict(list)
+    for rate, verdict, confirms in holds:
+        rates[verdict, confirms].append(rate)
+    passed = max(rates[HoldVerdict.PASSED, True], default=None)
+    long, short = rates[HoldVerdict.FAILED, True], rates[HoldVerdict.FAILED, False]
+    return passed, min(long or (rate for rate in short if rate > (passed or 0)), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """The result of a search on one cluster start: the interval from `passed_rate` to `failed_rate`.
@@ -65,7 +79,7 @@ class Capacity:
     @property
     def passed_rate(self) -> float | None:
         """The highest rate that passed a long hold; None where none did."""
-        return max(self._rates(HoldVerdict.PASSED, confirms=True), default=None)
+        return self._bracket()[0]
 
     @property
     def failed_rate(self) -> float | None:
@@ -74,9 +88,7 @@ class Capacity:
         Where none did, the lowest above `passed_rate` that failed a short one. None where none did either: the capacity
         has no upper bound then.
         """
-        long = self._rates(HoldVerdict.FAILED, confirms=True)
-        short = self._rates(HoldVerdict.FAILED, confirms=False)
-        return min(long or (rate for rate in short if rate > (self.passed_rate or 0)), default=None)
+        return self._bracket()[1]
 
     @property
     def middle_rate(self) -> float | None:
@@ -117,6 +129,9 @@ class Capacity:
             return f"{numbers.rate(passed)} messages/s passed and {numbers.rate(failed)} failed."
         above = "above it the client was the limit" if self.limited_by_client else "no rate above it failed"
         return f"At least {numbers.rate(passed)} messages/s: {above}."
+
+    def _bracket(self) -> tuple[float | None, float | None]:
+        return bracket((step.rate, step.verdict, step.confirms) for step in self.steps)
 
     def _rates(self, verdict: HoldVerdict, *, confirms: bool) -> list[float]:
         return [step.rate for step in self.steps if (step.verdict, step.confirms) == (verdict, confirms)]

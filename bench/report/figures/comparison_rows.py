@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
-from bench.capacity.judgement import HoldVerdict
+from bench.capacity.capacity import bracket
 from bench.columns import CAPACITY, CONSUMED
 from bench.report import style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
@@ -160,20 +160,16 @@ def _brackets(results: Results, comparison: ComparedCases, row: CaseRow) -> list
     if comparison.metric != CAPACITY or results.holds.empty:
         return []
     searches = (results.holds[results.holds["trial"] == trial] for trial in _trials(results, row)["trial"])
-    return [bracket for search in searches if (bracket := _bracket(search))]
+    return [ends for search in searches if (ends := _bracket(search))]
 
 
 def _bracket(search: pd.DataFrame) -> tuple[float, float] | None:
-    """Return both ends as bench.capacity has them: of short holds only a failure counts, where no long hold failed."""
+    """Return both ends of a search; None where it has not both. What was held again counts as it was judged last."""
     holds = search.drop_duplicates(["confirms", "rate"], keep="last")
-    confirms = holds["confirms"].astype(bool)
-    passed = holds.loc[confirms & (holds["verdict"] == HoldVerdict.PASSED), "rate"]
-    if passed.empty:
-        return None
-    failed = holds["verdict"] == HoldVerdict.FAILED
-    long, short = holds.loc[failed & confirms, "rate"], holds.loc[failed & ~confirms, "rate"]
-    ends = short[short > passed.max()] if long.empty else long
-    return None if ends.empty else (float(passed.max()), float(ends.min()))
+    passed, failed = bracket(
+        zip(holds["rate"], holds["verdict"], holds["confirms"].astype(bool), strict=True)
+    )
+    return None if passed is None or failed is None else (float(passed), float(failed))
 
 
 def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: CaseRow) -> float:
