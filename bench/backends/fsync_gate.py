@@ -189,27 +189,27 @@ class FsyncGate:
             if not any(event & select.POLLIN for _, event in asking.poll(0)):
                 self._over.wait(max(0.0, turn_s))  # hung up: nobody is left who could ask
                 continue
-            new_question = self._question()
-            if new_question is None:
+            notification = self._next_notification()
+            if notification is None:
                 continue
-            if not self._writes(new_question):
-                self._answer(new_question.id)
+            if not self._writes(notification):
+                self._answer(notification.id)
                 continue
             came_ns = time.monotonic_ns()
             due_ns = came_ns + self.delay_ns
             self.holding += due_ns > came_ns
-            heapq.heappush(waiting, (due_ns, came_ns, new_question.id))
+            heapq.heappush(waiting, (due_ns, came_ns, notification.id))
 
-    def _writes(self, question: SyscallNotification) -> bool:
+    def _writes(self, notification: SyscallNotification) -> bool:
         """Whether a call has anything to write, as far as can be told."""
-        if question.call not in _MSYNC:
+        if notification.call not in _MSYNC:
             return True
-        return bool(question.flags & _MS_SYNC) and self._files.has_changed(
-            question.pid, question.address, question.length
+        return bool(notification.flags & _MS_SYNC) and self._files.has_changed(
+            notification.pid, notification.address, notification.length
         )
 
-    def _question(self) -> SyscallNotification | None:
-        """Return the next question, of which there must be one; None when whoever asked is gone.
+    def _next_notification(self) -> SyscallNotification | None:
+        """Return the next notification, of which there must be one; None when the process that waits for it is gone.
 
         Without one the kernel waits for it, and before Linux 6.11 also where nobody is left who could ask.
         """

@@ -220,25 +220,25 @@ def main() -> None:
     """Serve until SIGTERM; what still waits goes at once then."""
     delay_ns, jitter_ns, bytes_per_s = (int(value) for value in sys.argv[1:4])
     queues = Queues()
-    links = [LinkDirection(delay_ns, jitter_ns, bytes_per_s) for _ in _DIRECTIONS]
+    directions = [LinkDirection(delay_ns, jitter_ns, bytes_per_s) for _ in _DIRECTIONS]
     ended: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: ended.append(number))
     _say("ready")
     while not ended:
         for queue, packet, length in queues.packets():
-            links[queue].add(packet, length, time.monotonic_ns())
+            directions[queue].add(packet, length, time.monotonic_ns())
         now_ns = time.monotonic_ns()
-        for queue, link in enumerate(links):
-            if (last := link.due(now_ns)) is not None:
+        for queue, direction in enumerate(directions):
+            if (last := direction.due(now_ns)) is not None:
                 queues.let_go(queue, last)
-        dues = [link.waiting[0].due_ns for link in links if link.waiting]
+        dues = [direction.waiting[0].due_ns for direction in directions if direction.waiting]
         queues.await_packets(max(0.0, (min(dues) - time.monotonic_ns()) / 1e9) if dues else 0.2)
-    for queue, link in enumerate(links):
-        if link.waiting:
-            queues.let_go(queue, link.waiting[-1].number)
+    for queue, direction in enumerate(directions):
+        if direction.waiting:
+            queues.let_go(queue, direction.waiting[-1].number)
     figures = {
-        name: {**link.figures(), "overruns": queues.overruns}
-        for name, link in zip(_DIRECTIONS, links, strict=True)
+        name: {**direction.figures(), "overruns": queues.overruns}
+        for name, direction in zip(_DIRECTIONS, directions, strict=True)
     }
     _say(json.dumps(figures))
 

@@ -100,9 +100,9 @@ def _pairs(
     cut_pairs: dict[str, list[str]] = {node.name: [] for node in nodes}
     unasked = []
     for node in nodes:
-        struck = place.backend.is_hindered(node.address)
+        node_is_hindered = place.backend.is_hindered(node.address)
         for address in peers(node):
-            if struck or place.backend.is_hindered(address):
+            if node_is_hindered or place.backend.is_hindered(address):
                 unasked.append((node.name, address))
             else:
                 cut_pairs[node.name].append(address)

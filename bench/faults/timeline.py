@@ -77,7 +77,7 @@ class Timeline:
     _left_out: bool = False
     _after_load: bool = False
     _error: BaseException | None = None
-    _struck: list[ActiveFault] = field(default_factory=list)
+    _active_faults: list[ActiveFault] = field(default_factory=list)
     _reading: Reading | None = None
     _state: TopicState | None = None
     _asked_ns: int = 0
@@ -94,7 +94,7 @@ class Timeline:
     @property
     def all_healed(self) -> bool:
         """Whether nothing that was struck is left as it is."""
-        return all(struck.is_healed for struck in self._struck)
+        return all(fault.is_healed for fault in self._active_faults)
 
     def take_progress(self, figures: Mapping[str, Any]) -> None:
         """Take the load's figures; the first ones start the clock, and with its window the load is over."""
@@ -320,11 +320,11 @@ class Timeline:
         return record
 
     def _look_up(self, step: Step) -> None:
-        struck = self._struck_now()
+        affected_nodes = self._affected_nodes()
         record = LookUpRecord(name=step.name, when=str(step.when), asked_ns=time.monotonic_ns())
         self.records.append(record)
         try:
-            record.evidence = self.site.look_up(struck)
+            record.evidence = self.site.look_up(affected_nodes)
         except ClusterError as error:
             record.evidence = f"It found nobody: {error}"
         else:
@@ -340,10 +340,10 @@ class Timeline:
             lambda name: by_target.get(name) or self._find(name),
         )
         with self._turn:
-            struck = ActiveFault.begin(step, strike, nodes, after_load=self._after_load)
-            self.records.append(struck.record)
-            self._struck.append(struck)
-            struck.take_effect(place)
+            fault = ActiveFault.begin(step, strike, nodes, after_load=self._after_load)
+            self.records.append(fault.record)
+            self._active_faults.append(fault)
+            fault.take_effect(place)
 
     def _find_targets(self, fault: Fault) -> dict[str, list[Node]]:
         """Return the nodes of each target of a fault at one moment: all are asked until nothing changed meanwhile.
@@ -373,60 +373,60 @@ class Timeline:
 
         single = targets.earlier(target)
         if single is None:
-            return targets.find(target, self.site.nodes, ask, self._chance, self._struck_now())
+            return targets.find(target, self.site.nodes, ask, self._chance, self._affected_nodes())
         number, step = single
         return [self._earlier(step).node(number)]
 
-    def _struck_now(self) -> list[str]:
+    def _affected_nodes(self) -> list[str]:
         """Name the nodes on which a fault is in force."""
-        return [node.name for struck in self._struck for node in struck.unhealed_nodes]
+        return [node.name for fault in self._active_faults for node in fault.unhealed_nodes]
 
     def _earlier(self, name: str) -> ActiveFault:
-        return next(struck for struck in self._struck if struck.step.name == name)
+        return next(fault for fault in self._active_faults if fault.step.name == name)
 
     def _undo(self, step: Step, undo: Undo) -> None:
-        struck = self._earlier(undo.step)
-        nodes = struck.nodes if undo.node is None else [struck.node(undo.node)]
+        fault = self._earlier(undo.step)
+        nodes = fault.nodes if undo.node is None else [fault.node(undo.node)]
         record = UndoRecord(
             name=step.name,
-            of=struck.step.name,
+            of=fault.step.name,
             when=str(step.when),
             nodes=[node.name for node in nodes],
             asked_ns=time.monotonic_ns(),
         )
         self.records.append(record)
         with self._turn:
-            record.evidence = struck.heal(nodes)
+            record.evidence = fault.heal(nodes)
         record.effect_ns = time.monotonic_ns()
 
     def _heal_due(self) -> None:
         with self._turn:
             now_ns = time.monotonic_ns()
-            for struck in self._struck:
-                if struck.due_ns is not None and struck.due_ns <= now_ns:
-                    struck.heal()
+            for fault in self._active_faults:
+                if fault.due_ns is not None and fault.due_ns <= now_ns:
+                    fault.heal()
 
     def _await_heals(self) -> None:
         """Wait for timed heals, for the load's end, at which the others are undone, and for the reader."""
         while not self._given_up and (
-            not self._over or any(fault.due_ns is not None for fault in self._struck)
+            not self._over or any(fault.due_ns is not None for fault in self._active_faults)
         ):
             time.sleep(_TURN_S)
         with self._turn:
-            for struck in self._struck:
-                if struck.strike.heal == "never":
-                    struck.prove()
+            for fault in self._active_faults:
+                if fault.strike.heal == "never":
+                    fault.prove()
                 else:
-                    struck.heal()
+                    fault.heal()
         while self._reading is not None and not self._given_up and not self._reading.over:
             time.sleep(_TURN_S)
 
     def _heal_all(self) -> None:
         """Undo what is still in force after a failure; the network and the disks go with the cluster anyway."""
-        for struck in self._struck:
-            if struck.strike.heal != "never":
+        for fault in self._active_faults:
+            if fault.strike.heal != "never":
                 with suppress(Exception):  # the first failure is told, and the rest must be undone too
-                    struck.heal()
+                    fault.heal()
         if self._reading is not None:
             self._reading.give_up()
 

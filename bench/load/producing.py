@@ -152,7 +152,7 @@ class TrialLoad:
         spare_collector()
 
     def run_user(self) -> None:
-        """See users.UserTask. A user takes a sender until the load is closed; where none is left it does nothing."""
+        """See users.UserLoad. A user takes a sender until the load is closed; where none is left it does nothing."""
         if (number := len(self._threads)) < len(self._senders):
             self._threads.append(
                 NativeThread(partial(self._send, self._senders[number], self._spans[number]))

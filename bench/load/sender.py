@@ -80,17 +80,17 @@ class Slot:
         self.sequence = self.due_ns = self.sent_ns = NOT_GIVEN
         self.done = self._take_result  # bound once, not once a message
 
-    def _take_result(self, done: SendResult) -> None:
+    def _take_result(self, result: SendResult) -> None:
         """Take the client's word, in the sender's thread: this moment is the send's `done_ns`."""
         now_ns = monotonic_ns()
         sender = self._sender
         if not self.open:
             raise LoadError(
-                f"The client told twice how send {self.sequence} of producer {sender.number} ended ({done}). "
+                f"The client told twice how send {self.sequence} of producer {sender.number} ended ({result}). "
                 "Its outcomes cannot be trusted: look for a fault in bench/systems."
             )
         self.open = False
-        sender.record(sender.number, self.sequence, self.due_ns, self.sent_ns, now_ns, done)
+        sender.record(sender.number, self.sequence, self.due_ns, self.sent_ns, now_ns, result)
         sender.free(self, now_ns)
 
 

@@ -32,18 +32,18 @@ class LoadEnvironment(Environment):
         self._newest: UserLoad | None = None
         self._users: dict[UserLoad, int] = {}
 
-    def join(self, workload: UserLoad, users: int) -> None:
+    def join(self, load: UserLoad, users: int) -> None:
         """Start so many users more, for this load; the others go on. Raises LoadError without a runner."""
         if self.runner is None:
             raise LoadError("The load process has no Locust runner.")
-        self._newest = workload
-        self._users[workload] = users
+        self._newest = load
+        self._users[load] = users
         total = sum(self._users.values())
         self.runner.start(total, spawn_rate=total)
 
-    def leave(self, workload: UserLoad) -> None:
+    def leave(self, load: UserLoad) -> None:
         """Take a load out whose users have ended; without any load the runner stops."""
-        self._users.pop(workload, None)
+        self._users.pop(load, None)
         self._newest = None
         if not self._users and self.runner is not None:
             self.runner.stop()

@@ -21,11 +21,13 @@ def property_types(file: Path) -> Mapping[str, str]:
     return {name: kind for name, _, kind in rows}
 
 
-def unknown(owned: Iterable[tuple[str, Settings, Collection[str]]]) -> list[tuple[str, str, list[str]]]:
-    """List (owner, property, nearest valid names) of settings that do not exist; `owned` has owners' valid names."""
+def unknown(
+    owner_settings: Iterable[tuple[str, Settings, Collection[str]]],
+) -> list[tuple[str, str, list[str]]]:
+    """List (owner, property, nearest valid names) of settings that do not exist, of owners with their valid names."""
     return [
         (owner, name, get_close_matches(name, valid))
-        for owner, settings, valid in owned
+        for owner, settings, valid in owner_settings
         for name in settings
         if name not in valid
     ]

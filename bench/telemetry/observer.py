@@ -65,7 +65,7 @@ class Observer:
         self._watched = watched
         self._keep = keep
         self._roles = {node.name: node.role for node in watched.servers}
-        self._readers = {name: MetricsScraper(scrape) for name, scrape in watched.scrapes.items()}
+        self._scrapers = {name: MetricsScraper(scrape) for name, scrape in watched.scrapes.items()}
         self._answers: dict[str, Future[None]] = {}
         self._turn = threading.Semaphore()
 
@@ -75,7 +75,7 @@ class Observer:
         self._http = httpx.Client(
             timeout=_PATIENCE_S, trust_env=False
         )  # no proxy knows the sandbox's addresses
-        self._pool = ThreadPoolExecutor(max(1, len(self._readers)), "scrape")
+        self._pool = ThreadPoolExecutor(max(1, len(self._scrapers)), "scrape")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -90,8 +90,8 @@ class Observer:
         for name, pid in self._watched.pids().items():
             if name in self._roles:
                 samples += _samples(at_ns, name, self._roles[name], host.process(pid, network=True))
-        for name, reader in self._readers.items():
-            samples += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
+        for name, scraper in self._scrapers.items():
+            samples += _samples(at_ns, name, self._roles[name], [(SCRAPED, scraper.received_bytes)])
         for name, pid in self._watched.clients.items():
             samples += _samples(at_ns, name, CLIENT, host.process(pid, network=False))
         watched_pids = {*self._watched.pids().values(), *self._watched.clients.values()}
@@ -104,7 +104,7 @@ class Observer:
 
     def ask(self) -> None:
         """Ask every server that is not still being asked; do not wait for the answers."""
-        for name in self._readers:
+        for name in self._scrapers:
             if name not in self._answers or self._answers[name].done():
                 self._answers[name] = self._pool.submit(self._answer, name)
 
@@ -117,7 +117,7 @@ class Observer:
         has_turn = self._turn.acquire(timeout=_TURN_S)
         asked_ns = time.monotonic_ns()
         try:
-            values = self._readers[name].ask(self._http)
+            values = self._scrapers[name].ask(self._http)
         except (httpx.HTTPError, ValueError):
             values = []
         finally:

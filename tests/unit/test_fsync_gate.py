@@ -56,10 +56,10 @@ def test_where_nobody_is_left_who_could_ask_nobody_is_waited_for(monkeypatch: py
     """Before Linux 6.11 a question asked for there never comes; none is asked for that is not there."""
     asked: list[FsyncGate] = []
 
-    def question(gate: FsyncGate) -> None:
+    def next_notification(gate: FsyncGate) -> None:
         asked.append(gate)
 
-    monkeypatch.setattr(FsyncGate, "_question", question)
+    monkeypatch.setattr(FsyncGate, "_next_notification", next_notification)
     here, there = socket.socketpair()
     with here, there:
         command = fsync_gate.command(there, "true")

@@ -288,7 +288,7 @@ def await_scrapes(sampler: Sampler, times: int) -> None:
     deadline = time.monotonic() + 60
     while not all(asked.done() for asked in list(sampler._observer._answers.values())) or times > sum(
         row[3] in {"requests", FAILED} for row in list(sampler._rows)
-    ) // len(sampler._observer._readers):
+    ) // len(sampler._observer._scrapers):
         assert time.monotonic() < deadline, sampler._rows
         time.sleep(0.005)
 

@@ -39,8 +39,8 @@ class ConfigurationRow:
 class Entry:
     """One scenario's latest run; `link` leads to its report.
 
-    `kind` is what breaks in it. `versions` are the servers', by system. `lines` holds a line for each of a system's
-    outcomes, `losses` what each trial lost.
+    `kind` is what breaks in it. `versions` are the servers', by system. `configurations` holds a row for each of a
+    system's outcomes, `losses` what each trial lost.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Entry:
     link: str
     about: str
     versions: Mapping[str, str]
-    lines: Mapping[str, Sequence[ConfigurationRow]]
+    configurations: Mapping[str, Sequence[ConfigurationRow]]
     losses: Sequence[TrialLoss] = ()
 
     def remarks(self, usual: Mapping[str, str]) -> str:
@@ -62,13 +62,13 @@ class Entry:
         return ", ".join(filter(None, (*other_versions, self.about)))
 
     def rows(self, systems: Sequence[str]) -> list[tuple[ConfigurationRow | None, ...]]:
-        """Lines side by side, by system: those of one label beside each other where all systems have the same."""
-        system_lines = [list(self.lines.get(system, ())) for system in systems]
-        labels = [sorted(line.label for line in lines) for lines in system_lines]
+        """Rows side by side, by system: those of one label beside each other where all systems have the same."""
+        system_rows = [list(self.configurations.get(system, ())) for system in systems]
+        labels = [sorted(row.label for row in rows) for rows in system_rows]
         if all(label == labels[0] for label in labels):
-            order = [line.label for line in system_lines[0]]
-            system_lines = [sorted(lines, key=lambda line: order.index(line.label)) for lines in system_lines]
-        return list(zip_longest(*system_lines))
+            order = [row.label for row in system_rows[0]]
+            system_rows = [sorted(rows, key=lambda row: order.index(row.label)) for rows in system_rows]
+        return list(zip_longest(*system_rows))
 
 
 def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]:
@@ -104,7 +104,7 @@ def render(
     family: str, entries: Sequence[Entry], *, outdated_names: Sequence[str], missing: Sequence[str]
 ) -> str:
     """Return the page over these entries; `outdated_names` were computed by other rules, `missing` have no run."""
-    systems = in_order(system for entry in entries for system in entry.lines)
+    systems = in_order(system for entry in entries for system in entry.configurations)
     usual = _usual(entries)
     return templates.page(
         "family.html.j2",
@@ -143,8 +143,8 @@ def _entry(run_results: Results, folder: Path) -> Entry:
         link=link,
         about=", ".join(_apart(run_results)),
         versions=_versions(run_results),
-        lines={
-            system: [_line(run_results, outcome, link) for outcome in system_outcomes]
+        configurations={
+            system: [_row(run_results, outcome, link) for outcome in system_outcomes]
             for system, system_outcomes in outcomes.items()
         },
         losses=list(trial_losses(run_results)),
@@ -160,15 +160,15 @@ def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[Fa
 
 
 def _same(first: FaultOutcome, second: FaultOutcome) -> bool:
-    repeated = [max(outcome.duplicates, default=0) > 0 for outcome in (first, second)]
+    has_duplicates = [max(outcome.duplicates, default=0) > 0 for outcome in (first, second)]
     return (
         fault_outcome.same_fate(first, second)
         and case_groups.same_outage(first.writes, second.writes)
-        and repeated[0] == repeated[1]
+        and has_duplicates[0] == has_duplicates[1]
     )
 
 
-def _line(run_results: Results, outcome: FaultOutcome, link: str) -> ConfigurationRow:
+def _row(run_results: Results, outcome: FaultOutcome, link: str) -> ConfigurationRow:
     anchored = [f"{link}#{anchor}" if link and run_results.is_fault_run else link for anchor in _ANCHORS]
     cells = (replace(cell, text=_brief(cell.text)) for cell in fault_cells.cells(outcome))
     return ConfigurationRow(outcome.label, tuple(zip(cells, anchored, strict=True)))

@@ -114,8 +114,8 @@ def limit(results: Results, case: str) -> str:
     holds = results.holds[results.holds["trial"].isin(trials)]
     holds = holds[holds["verdict"].isin([HoldVerdict.FAILED, HoldVerdict.CLIENT_LIMITED])]
     long = holds[holds["confirms"].astype(bool)]
-    named = Counter(_limiting_factor(hold) for _, hold in (holds if long.empty else long).iterrows())
-    return named.most_common(1)[0][0] if named else numbers.NOTHING
+    factors = Counter(_limiting_factor(hold) for _, hold in (holds if long.empty else long).iterrows())
+    return factors.most_common(1)[0][0] if factors else numbers.NOTHING
 
 
 def _limiting_factor(hold: pd.Series[Any]) -> str:

@@ -30,7 +30,7 @@ if "bench.load.worker" in sys.orig_argv:
     _SPINS_NS = 20_000
     """A sleep ends so much late at most where timers have no slack, by and large."""
     _libc = ctypes.CDLL(None)
-    _plain_done = sender.Slot._take_result
+    _plain_take_result = sender.Slot._take_result
     _plain_open = producing.OpenLoads.open
     _parts: dict[int, int] = {}
     """By sender: of its time, each send takes longer by one part in so many."""
@@ -42,11 +42,11 @@ if "bench.load.worker" in sys.orig_argv:
         while monotonic_ns() < until_ns:
             pass
 
-    def _slowed_done(self: sender.Slot, done: SendResult) -> None:
+    def _slowed_take_result(self: sender.Slot, result: SendResult) -> None:
         if part := _parts.get(id(self._sender)):
             now_ns = monotonic_ns()
             _wait(now_ns + (now_ns - self.sent_ns) // part)
-        _plain_done(self, done)
+        _plain_take_result(self, result)
 
     def _part(sends: Path, trial: int) -> int | None:
         if sends.parents[1].name != "trials":  # a warm-up's
@@ -66,5 +66,5 @@ if "bench.load.worker" in sys.orig_argv:
             (produce.folder.parent / "slowed").touch()
         return opened
 
-    sender.Slot._take_result = _slowed_done  # type: ignore[method-assign]
+    sender.Slot._take_result = _slowed_take_result  # type: ignore[method-assign]
     producing.OpenLoads.open = _open  # type: ignore[method-assign]
