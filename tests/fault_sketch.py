@@ -64,6 +64,7 @@ class Case:
 def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
     """Return the results of a run of these cases."""
     numbered = [(case, trial) for case in cases for trial in case.trials]
+    rounds = [number for case in cases for number, _ in enumerate(case.trials)]
     nothing = pd.DataFrame()
     faults = [row for number, (case, trial) in enumerate(numbered) for row in _faults(number, case, trial)]
     swept = {system: _names(cases, system) for system in dict.fromkeys(case.system for case in cases)}
@@ -73,7 +74,10 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         manifest={"scenario": "made-up", "title": "A leader is killed", **manifest},
         plan={"swept": swept, "cases": [case.name for case in cases], "trials": []},
         trials=pd.DataFrame(
-            [_trial(number, case, trial, window_s) for number, (case, trial) in enumerate(numbered)]
+            [
+                {**_trial(number, case, trial, window_s), "round": round_number}
+                for number, ((case, trial), round_number) in enumerate(zip(numbered, rounds, strict=True))
+            ]
         ),
         cases=pd.DataFrame([_case(case) for case in cases]),
         timeline=pd.DataFrame(seconds),
@@ -82,8 +86,8 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         errors=nothing,
         messages=nothing,
         faults=pd.DataFrame(faults, columns=list(fields("faults"))),
-        slices=nothing,
-        ratios=nothing,
+        slices=pd.DataFrame(columns=list(fields("slices"))),
+        ratios=pd.DataFrame(columns=list(fields("ratios"))),
         consumers=nothing,
         holds=nothing,
         capacities=nothing,
@@ -111,7 +115,6 @@ def _trial(number: int, case: Case, trial: Trial, window_s: float) -> dict[str, 
     lost = bool(trial.lost)
     return {
         "trial": number,
-        "round": number,
         "system": case.system,
         "case": case.name,
         **case.settings,

@@ -203,10 +203,11 @@ _CERTAINTY = (
     ),
 )
 
+OUTAGE = "unavailable_ns"
 READER_STALL_NS = "reader_stall_ns"
 _BROKEN = (
     *columns(
-        "unavailable_ns",
+        OUTAGE,
         Kind.LONG,
         "The longest time that any one partition had no acknowledgement and that ended after a fault was asked for; "
         "where none came any more until the last send was over ([faults](method/faults.md)). Null without faults.",

@@ -71,10 +71,10 @@ class DeclaredComparison:
     """A comparison of the first page, in one of two forms.
 
     With `change`: the case `of` of `system` over its case `to`. Both are swept settings with values as results have
-    them, and pick one case of the scenario's standard profile. A run that sweeps more (`full` adds emulated fsyncs) has
-    several such cases: the one on the unmodified disk counts. With `guarantee`: both systems, each by the configuration
-    that promises it with the fewest copies, `at` these settings. `metric` is a column of results/trials. `advice` is a
-    sentence by outcome: more, less, same; or the faster system's name, same.
+    them, and pick one case of the scenario's standard profile, or several for a time without writes. A run that sweeps
+    more (`full` adds emulated fsyncs) has several such cases: the one on the unmodified disk counts. With `guarantee`:
+    both systems, each by the configuration that promises it with the fewest copies, `at` these settings. `metric` is a
+    column of results/trials. `advice` is a sentence by outcome: more, less, same; or the faster system's name, same.
     """
 
     metric: str

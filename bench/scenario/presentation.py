@@ -37,7 +37,8 @@ class ComparisonSpec(StrictModel):
     system: SystemName | None = None
     """Whose cases `of` and `to` are."""
     of: dict[str, Scalar] = Field(default_factory=dict)
-    """Swept settings with their values, which pick one case."""
+    """Swept settings with their values, which pick one case; with `metric: unavailable_ns` also several, each compared
+    with the case of `to` that has the same other settings."""
     to: dict[str, Scalar] = Field(default_factory=dict)
     """The same for the case that is the baseline."""
     guarantee: Words | None = None

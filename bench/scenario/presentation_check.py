@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.columns import BROKEN
+from bench.columns import BROKEN, OUTAGE
 from bench.guarantee import Guarantee
 from bench.model import Case, Scalar, text, texts
 from bench.scenario.expand import cases, has
@@ -66,11 +66,13 @@ def _change(
         yield from unknown
         case_names = [] if unknown else [case.name for case in system_cases if has(case, settings)]
         picked.append(case_names)
-        if len(case_names) > 1:
+        if len(case_names) > 1 and comparison.metric != OUTAGE:
             left = [name for name in system_cases[0].swept if name not in settings]
             yield (*path, side), f"{len(case_names)} cases have these settings: name {', '.join(left)} too"
     if picked[0] and picked[0] == picked[1]:
         yield (*path, "to"), "`of` and `to` are the same case"
+    elif comparison.of.keys() != comparison.to.keys() and max(map(len, picked)) > 1:
+        yield (*path, "to"), "`of` and `to` that pick several cases name the same settings"
 
 
 def _guarantee(path: KeyPath, comparison: ComparisonSpec, swept: Sequence[Case]) -> Iterator[Mistake]:

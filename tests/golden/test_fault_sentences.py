@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from bench.report.answer import faults, outage_changes
 from bench.report.answer.fault_findings import fault_run, findings
 from bench.report.answer.fault_notices import alarms, notices
-from bench.report.presentation import Labels
+from bench.report.pages.compared_cases import compared_cases
+from bench.report.presentation import DeclaredComparison, Labels, Presentation
 from bench.report.results import Results
 from tests.fault_sketch import RATE, Case, Trial, results
 
@@ -379,3 +381,72 @@ def test_a_load_that_was_not_carried_before_anything_broke_is_said(
     found = replace(found, trial_records={**found.trial_records, **records})
 
     assert {*boxed(found, "A note.")} == {"A note.", *notices_}
+
+
+UPGRADE = DeclaredComparison(
+    "unavailable_ns", "4.4.0 instead of 3.9.2", "kafka", of={"version": "4.4.0"}, to={"version": "3.9.2"}
+)
+
+
+def upgrade(trials: int) -> Results:
+    return results(
+        kafka(*Trial().copies(*[6.0, 6.2, 5.8, 6.1, 5.9][:trials]), fault="killed", version="3.9.2"),
+        kafka(*Trial().copies(*[8.0, 8.2, 7.8, 8.1, 7.9][:trials]), fault="killed", version="4.4.0"),
+        kafka(*[Trial((14.0,), ended="healing", script=12.0)] * trials, fault="cut off", version="3.9.2"),
+        kafka(*[Trial((14.0,), ended="healing", script=12.0)] * trials, fault="cut off", version="4.4.0"),
+    )
+
+
+def changes(found: Results) -> list[str]:
+    run = fault_run(found, Labels({"fault": {"killed": "it is killed", "cut off": "it is cut off"}}))
+    return [finding.full_text for finding in findings(run, outage_changes.findings(run, [UPGRADE]))]
+
+
+def test_a_declared_change_is_compared_fault_by_fault() -> None:
+    (text,) = changes(upgrade(5))
+
+    assert text == (
+        "Nothing was lost. With 4.4.0 instead of 3.9.2, writes stopped for 7.8 to 8.2 s instead of 5.8 to 6.2 s where "
+        "it is killed: longer; for 14 s instead of 14 s where it is cut off (12 s by the script): no difference."
+    )
+
+
+def test_few_trials_of_a_change_are_said_not_to_decide() -> None:
+    (text,) = changes(upgrade(2))
+
+    assert text == (
+        "Nothing was lost. With 4.4.0 instead of 3.9.2, writes stopped for 8.0 to 8.2 s instead of 6.0 to 6.2 s where "
+        "it is killed, for 14 s instead of 14 s where it is cut off (12 s by the script). 2 trials of each cannot tell "
+        "a difference from chance."
+    )
+
+
+def test_a_change_that_lost_messages_is_said_to_have_lost_them_first() -> None:
+    found = results(
+        kafka(*[Trial((6.0,))] * 5, version="3.9.2"),
+        kafka(*[Trial((6.0,), lost=7, sent=(1.0, 2.0))] * 5, version="4.4.0"),
+    )
+
+    loss, change = changes(found)
+
+    assert loss.startswith(
+        "Acknowledged messages were lost on Kafka (version=4.4.0), none on Kafka (version=3.9.2)."
+    )
+    assert change == (
+        "With 4.4.0 instead of 3.9.2, writes stopped for 6.0 s instead of 6.0 s: no difference."
+    )
+
+
+def test_the_first_figure_shows_the_cases_of_declared_changes() -> None:
+    found = upgrade(5)
+    shown = Presentation(Labels({"version": {"4.4.0": "Kafka 4.4.0"}}), comparisons=(UPGRADE,))
+
+    compared = compared_cases(found, shown)
+
+    assert faults.answer(found, shown).figure == "answer"
+    assert [comparison.title for comparison in compared] == [
+        "4.4.0 instead of 3.9.2 (fault=killed)",
+        "4.4.0 instead of 3.9.2 (cut off)",
+    ]
+    assert [row.name for row in compared[0].rows] == ["Kafka 4.4.0", "Kafka: version=3.9.2"]
+    assert compared_cases(found, Presentation(Labels())) == []

@@ -97,6 +97,11 @@ def test_a_scenario_says_how_its_results_are_presented(tmp_path: Path) -> None:
             "2 cases have these settings: name replicas too",
         ),
         (
+            f"answer: [{CHANGE.replace('to: {replicas: 4, ', 'to: {')[:-1]}, metric: unavailable_ns}}]",
+            "answer.0.to",
+            "`of` and `to` that pick several cases name the same settings",
+        ),
+        (
             f"answer: [{CHANGE.replace('acks: 1', 'acks: all')}]",
             "answer.0.to",
             "`of` and `to` are the same case",

@@ -68,7 +68,12 @@ class FaultRun:
     @property
     def has_enough_trials(self) -> bool:
         """Whether each case has as many valid trials as a verdict takes."""
-        return all(outcome.valid >= ENOUGH_TRIALS for outcome in self.case_outcomes)
+        return self.fewest_trials >= ENOUGH_TRIALS
+
+    @property
+    def fewest_trials(self) -> int:
+        """How many valid trials the case has that has the fewest; ENOUGH_TRIALS where there is no case."""
+        return min((outcome.valid for outcome in self.case_outcomes), default=ENOUGH_TRIALS)
 
     @property
     def unlost(self) -> int:
@@ -99,13 +104,16 @@ def fault_run(results: Results, labels: Labels) -> FaultRun:
     return FaultRun(results, labels, parts, [fault_outcome.outcomes(results, part, labels) for part in parts])
 
 
-def findings(run: FaultRun) -> tuple[Finding, ...]:
-    """Return the findings, the most important first: at most four, of at most 132 words together."""
+def findings(run: FaultRun, changes: Sequence[Finding] = ()) -> tuple[Finding, ...]:
+    """Return the findings, the most important first: at most four, of at most 132 words together.
+
+    `changes` are those of outage_changes: they say how long writes stopped.
+    """
     if not run.case_outcomes:
         return (Finding(sentence("no-valid-trial"), decided=False, anchor="left-out"),)
     shown: list[Finding] = []
     count = 0
-    for finding in _all_findings(run):
+    for finding in _all_findings(run, changes):
         count += len(finding.full_text.split())
         if len(shown) == MOST_FINDINGS or (shown and count > _MOST_WORDS):
             break
@@ -113,7 +121,7 @@ def findings(run: FaultRun) -> tuple[Finding, ...]:
     return tuple(shown)
 
 
-def _all_findings(run: FaultRun) -> Iterator[Finding]:
+def _all_findings(run: FaultRun, changes: Sequence[Finding]) -> Iterator[Finding]:
     fates = run.group_outcomes(lambda first, second: first.fate == second.fate)
     survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
     lost, unread = (
@@ -129,7 +137,13 @@ def _all_findings(run: FaultRun) -> Iterator[Finding]:
             "survivors": survivors,
         }
         yield _finding(run, "fault-unread", slots, "delivery")
-    yield from _outages(run, safe=not lost and not unread)
+    safe = not lost and not unread
+    if changes:
+        first, *others = changes
+        yield replace(first, text=f"{sentence('nothing-lost')} {first.text}") if safe else first
+        yield from others
+    else:
+        yield from _outages(run, safe=safe)
     if unanswered := [
         _unanswered_sends(outcome)
         for outcome in run.group_outcomes(_same_unanswered)

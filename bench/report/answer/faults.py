@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.report.answer import expectation_figures
+from bench.report.answer import expectation_figures, outage_changes
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.fault_findings import MOST_FINDINGS, FaultRun, fault_run, findings
@@ -29,7 +29,8 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which something broke on purpose. Raises ReportError."""
     run = fault_run(results, presentation.labels)
     manifest = results.manifest
-    shown, joined, run_findings = table(run), table(run, joined=True), _findings(run)
+    changes = outage_changes.findings(run, presentation.comparisons)
+    shown, joined, run_findings = table(run), table(run, joined=True), _findings(run, changes)
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreeing_causes(results, presentation))
     texts = [*(finding.full_text for finding in run_findings), *amber, *red, *_texts(shown)]
@@ -46,13 +47,13 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         notices=amber,
         alarms=red,
         expectations=expectation_findings(results, presentation.claims),
-        figure=_figure(run),
+        figure="answer" if changes else _figure(run),
     )
 
 
-def _findings(run: FaultRun) -> tuple[Finding, ...]:
+def _findings(run: FaultRun, changes: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings; a reserve and what the scenario asks for go first, except before a loss."""
-    fault_findings, figures = findings(run), (*expectation_figures.findings(run), *reserve(run))
+    fault_findings, figures = findings(run, changes), (*expectation_figures.findings(run), *reserve(run))
     lost = any(outcome.most_lost_messages for outcome in run.case_outcomes)
     ordered = (*fault_findings, *figures) if lost else (*figures, *fault_findings)
     return ordered[:MOST_FINDINGS]

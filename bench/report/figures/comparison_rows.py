@@ -16,8 +16,9 @@ from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
 from bench.capacity.capacity import bracket
-from bench.columns import CAPACITY, CONSUMED
-from bench.report import style
+from bench.columns import CAPACITY, CONSUMED, OUTAGE
+from bench.model import NANOS
+from bench.report import fault_words, style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
 from bench.report.figures.scale import Scale, fit_scale
 from bench.report.results import Results
@@ -49,7 +50,7 @@ class CaseRow:
     def name(self) -> str:
         """System and label, once where they are the same."""
         system = system_title(self.system)
-        words = system if self.label == system else f"{system}: {self.label}"
+        words = self.label if self.label.startswith(system) else f"{system}: {self.label}"
         return numbers.cut(words, _LABEL_CHARACTERS)
 
 
@@ -70,6 +71,7 @@ class _Axis:
     factor: float = 1.0
     inverse: bool = False
     time: bool = False
+    outage: bool = False
 
     def of(self, values: pd.Series[Any]) -> pd.Series[float]:
         numeric_values = pd.to_numeric(values).astype(float)
@@ -80,6 +82,8 @@ class _Axis:
         )
 
     def text(self, value: float) -> str:
+        if self.outage:
+            return fault_words.seconds_text(value * NANOS)
         return numbers.ms(value / _MS) if self.time or self.inverse else numbers.rate(value)
 
 
@@ -135,6 +139,8 @@ def _axis(metric: str, *, one_send_open: bool) -> _Axis:
         return _Axis("acknowledged MB/s", _MB)
     if metric in _OTHER_RATES:
         return _Axis(_OTHER_RATES[metric])
+    if metric == OUTAGE:
+        return _Axis("longest time without writes, s", 1 / NANOS, outage=True)
     measure, _, point = metric.removesuffix("_ns").partition("_")
     return _Axis(f"{_POINTS.get(point, point)} {_TIMES.get(measure, measure)}, ms", _MS, time=True)
 
@@ -173,7 +179,14 @@ def _bracket(search: pd.DataFrame) -> tuple[float, float] | None:
 
 
 def _median(results: Results, axis: _Axis, comparison: ComparedCases, row: CaseRow) -> float:
-    return float(axis.of(results.cases.loc[results.cases["case"] == row.case, comparison.metric]).iloc[0])
+    return float(axis.of(_middle(results, comparison, row)).iloc[0])
+
+
+def _middle(results: Results, comparison: ComparedCases, row: CaseRow) -> pd.Series[Any]:
+    """Return the middle value of a case, from the table of cases where that has it, else the median of its trials."""
+    if comparison.metric in results.cases:
+        return results.cases.loc[results.cases["case"] == row.case, comparison.metric]
+    return pd.Series([_trials(results, row)[comparison.metric].median()])
 
 
 def _height(comparison: ComparedCases) -> float:
@@ -192,6 +205,17 @@ def _comparison(axes: Axes, results: Results, axis: _Axis, comparison: ComparedC
     )
     for number, row in enumerate(comparison.rows):
         _row(axes, results, axis, (comparison, row), at + _TITLE_IN + (number + 0.5) * _ROW_IN)
+
+
+def _line_ends(results: Results, axis: _Axis, comparison: ComparedCases, row: CaseRow) -> list[float]:
+    """Return the interval of a case, or the range of its trials where there is no interval."""
+    if comparison.metric not in results.cases:
+        values = axis.of(_trials(results, row)[comparison.metric])
+        return [float(values.min()), float(values.max())]
+    case = results.cases[results.cases["case"] == row.case]
+    has_interval = not pd.isna(case[f"{comparison.metric}_ci_low"].iloc[0])
+    names = ("ci_low", "ci_high") if has_interval else ("low", "high")
+    return [float(axis.of(case[f"{comparison.metric}_{name}"]).iloc[0]) for name in names]
 
 
 def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[ComparedCases, CaseRow], y: float) -> None:
@@ -213,15 +237,12 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[ComparedCases, 
         axes.plot(
             ends_of_start, [y, y], color=look.base, linewidth=5, alpha=0.18, solid_capstyle="butt", zorder=1
         )
-    case = results.cases[results.cases["case"] == row.case]
     median = _median(results, axis, comparison, row)
     if math.isnan(median):
         side = blended_transform_factory(axes.transAxes, axes.transData)
         axes.text(1.02, y, numbers.NOTHING, transform=side, va="center")
         return
-    has_interval = not pd.isna(case[f"{comparison.metric}_ci_low"].iloc[0])
-    names = ("ci_low", "ci_high") if has_interval else ("low", "high")
-    ends = [float(axis.of(case[f"{comparison.metric}_{name}"]).iloc[0]) for name in names]
+    ends = _line_ends(results, axis, comparison, row)
     axes.plot(ends, [y, y], color=look.base, linewidth=1.0, alpha=0.6, zorder=2)
     left, right = axes.get_xlim()
     for end, marker in ((left, "<"), (right, ">")):

@@ -115,8 +115,9 @@ def _answer(results: Results, compared: Sequence[ComparedCases]) -> Drawing | No
 
 
 def _line_words(results: Results, metric: str, case: str) -> str:
-    interval_lows = results.cases.loc[results.cases["case"] == case, f"{metric}_ci_low"]
-    return _INTERVAL if interval_lows.notna().all() else "the range of trials, where there is no interval"
+    interval_lows = results.cases.loc[results.cases["case"] == case].get(f"{metric}_ci_low")
+    has_interval = interval_lows is not None and interval_lows.notna().all()
+    return _INTERVAL if has_interval else "the range of trials, where there is no interval"
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench import numbers
+from bench.columns import OUTAGE
 from bench.report import sweep
 from bench.report.answer import guarantees
 from bench.report.answer.comparisons import leading_metric
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.guarantees import Point
+from bench.report.answer.outage_changes import case_pairs
 from bench.report.figures.comparison_rows import CaseRow, ComparedCases
 from bench.report.presentation import DeclaredComparison, Presentation
 from bench.report.results import Results
@@ -18,14 +20,26 @@ _MOST_POINTS = 3
 
 
 def compared_cases(results: Results, presentation: Presentation) -> list[ComparedCases]:
-    """Return what the figure of a run's answer shows; nothing where something broke, or nothing is compared."""
-    if results.is_fault_run or results.valid.empty:
+    """Return what the figure of a run's answer shows; nothing where nothing is compared.
+
+    Where something broke these are the declared changes of the time without writes.
+    """
+    if results.valid.empty:
         return []
     cases = Configurations(results, presentation.labels)
+    if results.is_fault_run:
+        return list(_outage_changes(cases, presentation))
     declared = [
         compared for comparison in presentation.comparisons for compared in _declared_cases(cases, comparison)
     ]
     return declared or list(_default_cases(cases))
+
+
+def _outage_changes(cases: Configurations, presentation: Presentation) -> Iterator[ComparedCases]:
+    for comparison in presentation.comparisons:
+        for part in cases.parts if comparison.metric == OUTAGE else ():
+            for pair in case_pairs(part, comparison) if part.system == comparison.system else ():
+                yield from _change(cases, comparison, (pair.of, pair.to))
 
 
 def _declared_cases(cases: Configurations, comparison: DeclaredComparison) -> Iterator[ComparedCases]:
@@ -42,7 +56,7 @@ def _change(
 ) -> Iterator[ComparedCases]:
     """Give two cases of a system under the names of what differs; what they share stands in the title."""
     metric, system = comparison.metric, comparison.system
-    if any(numbers.absent(cases.row(case).get(metric)) for case in pair):
+    if not all(_is_measured(cases, case, metric) for case in pair):
         return
     part = next(part for part in cases.parts if part.system == system)
     settings = [dict(zip(part.settings, part.values(cases.row(case)), strict=True)) for case in pair]
@@ -54,6 +68,11 @@ def _change(
     title = f"{numbers.sentence(comparison.change)}{f' ({shared})' if shared else ''}"
     rows = (CaseRow(system, label, case) for label, case in zip(labels, pair, strict=True))
     yield ComparedCases(title, metric, tuple(rows))
+
+
+def _is_measured(cases: Configurations, case: str, metric: str) -> bool:
+    trials = cases.results.valid
+    return metric in trials and bool(trials.loc[trials["case"] == case, metric].notna().any())
 
 
 def _words(cases: Configurations, system: str, settings: Mapping[str, str]) -> str:
