@@ -60,9 +60,9 @@ _OF_READINGS: Mapping[str, MetricFormat] = {
 
 
 _OF_TRANSFERS: Mapping[str, MetricFormat] = {
-    "done_ns": MetricFormat("until all was moved", numbers.duration),
+    "done_ns": MetricFormat("time until all was moved", numbers.duration),
     "copied_bytes": MetricFormat("copied over the network", numbers.size),
-    "send_slowdown": MetricFormat("sends took times as long", _times),
+    "send_slowdown": MetricFormat("send p99, times that before", _times),
 }
 _KINDS: tuple[tuple[str, Mapping[str, MetricFormat]], ...] = (
     ("fault", _OF_FAULTS),
@@ -110,13 +110,23 @@ class ExpectationFigure:
 
 
 def expectation_figures(results: Results, system: str | None = None) -> list[ExpectationFigure]:
-    """Return the figures of which a run's expectations speak, of one system or of all, each once, in their order."""
+    """Return the figures of which a run's expectations speak, of one system or of all, each once, in their order.
+
+    Behind them stand the other figures of what was moved: it has a time, a size and a price.
+    """
     of_system = [
         entry
         for entry in results.manifest.get("expectations") or ()
         if system in {None, str(entry.get("system"))}
     ]
-    figures = dict.fromkeys(figure for entry in of_system for figure in _of(entry))
+    named = [figure for entry in of_system for figure in _of(entry)]
+    of_transfers = [
+        ExpectationFigure(name, metric, figure.kind, figure.step)
+        for figure in named
+        if figure.kind == "transfer"
+        for name, metric in _OF_TRANSFERS.items()
+    ]
+    figures = dict.fromkeys((*named, *of_transfers))
     return [figure for figure in figures if figure.is_measured(results)]
 
 

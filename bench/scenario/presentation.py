@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bench.columns import METRICS
+from bench.columns import METRICS, OUTAGE
 from bench.scenario.expectation import Bound, SystemName, no_metric, one_of
 from bench.scenario.values import Scalar, StrictModel, Swept
 from bench.systems.registry import NAMES
@@ -68,6 +68,8 @@ class ComparisonSpec(StrictModel):
             yield "a `guarantee` compares both systems: `system`, `of` and `to` belong to a `change`"
         if self.metric is not None and self.metric not in METRICS:
             yield no_metric(self.metric, METRICS)
+        if self.metric == OUTAGE and (self.advice or self.guarantee):
+            yield f"{OUTAGE} is compared in a `change`, without advice"
         of_a_change = {outcome for outcome in self.advice if outcome in _OUTCOMES}
         misplaced = self.advice.keys() - of_a_change if self.change else of_a_change - {"same"}
         if misplaced:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.columns import BROKEN, OUTAGE
+from bench.fault_kinds import FAULT_KINDS
 from bench.guarantee import Guarantee
 from bench.model import Case, Scalar, text, texts
 from bench.scenario.expand import cases, has
@@ -51,6 +52,20 @@ def _comparison(
         yield from _change(path, comparison, comparison.system, scenario, swept)
     else:
         yield from _guarantee(path, comparison, swept)
+    breaks = any(_breaks(case) for case in swept)
+    if breaks and comparison.metric != OUTAGE:
+        yield (
+            (*path, "metric"),
+            f"where something breaks, an answer compares {OUTAGE}: write metric: {OUTAGE}",
+        )
+    if not breaks and comparison.metric == OUTAGE:
+        yield (*path, "metric"), f"only faults set {OUTAGE}, and this scenario has none"
+
+
+def _breaks(case: Case) -> bool:
+    """Whether a step of a case does more than make something slower."""
+    kinds = (FAULT_KINDS[key] for step in case.faults for key in step if key in FAULT_KINDS)
+    return any(not kind.only_slows for kind in kinds)
 
 
 def _change(

@@ -103,3 +103,45 @@ def test_the_drawing_has_a_row_a_configuration_with_its_median() -> None:
         "Farthest broker from the mean. Kafka, 30 partitions: 40 %. Kafka, 120 partitions: 10 %. Pulsar, Pulsar: 30 %."
     )
     assert pd.notna(found.trials["broker_spread"]).all()
+
+
+def moved(*rows: tuple[int, str, float]) -> Results:
+    """One trial on Kafka and one on Pulsar, with the steps that moved messages: trial, step, and the time in s."""
+    found = results(
+        Case("kafka", {}, [Trial()] * 3),
+        Case("pulsar", {}, [Trial()] * 3),
+        expectations=[
+            {"id": name, "claim": "…", "system": system, "metric": "done_ns", "transfer": name, "at_most": 1}
+            for system, name in dict.fromkeys(
+                ("kafka" if trial < 3 else "pulsar", name) for trial, name, _ in rows
+            )
+        ],
+    )
+    transfers = [
+        {"trial": trial, "transfer": name, "done_ns": time_s * 1e9, "copied_bytes": 2**20 * time_s}
+        for trial, name, time_s in rows
+    ]
+    object.__setattr__(found, "transfers", pd.DataFrame(transfers))
+    return found
+
+
+def test_steps_of_one_figure_stand_in_one_sentence_named_where_a_system_has_several() -> None:
+    page = answer(moved((0, "drained", 8), (0, "drained slowly", 20), (3, "drained", 30)), Presentation())
+
+    assert [finding.full_text for finding in page.findings[:2]] == [
+        "Time until all was moved: 8 s on Kafka (drained), 20 s on Kafka (drained slowly), 30 s on Pulsar.",
+        "Copied over the network: 8 MiB on Kafka (drained), 20 MiB on Kafka (drained slowly), 30 MiB on Pulsar.",
+    ]
+
+
+def test_a_column_is_shared_by_the_steps_of_several_systems() -> None:
+    shown = answer(moved((0, "replicas moved", 8), (3, "partitions given anew", 2)), Presentation()).table
+
+    assert shown is not None
+    assert [column.head for column in shown.columns][1:3] == [
+        *("time until all was moved", "copied over the network"),
+    ]
+    assert [[cell.text for cell in row.cells[1:3]] for row in shown.rows if not row.heading] == [
+        ["8 s", "8 MiB"],
+        ["2 s", "2 MiB"],
+    ]

@@ -33,7 +33,7 @@ systems:
   kafka:
     topic: {replicas: [1, 4], min.insync.replicas: 1}
     producer: {acks: [all, 1]}
-    faults: [{name: leader killed, when: {acks: 1}, kill: leader}]
+    faults: [{name: slow, when: {acks: 1}, slow-disk: {target: leader, fsync: 5ms}}]
   pulsar:
     topic: {quorums: [1-1-1, 2-2-2]}
     bookie: {journalSyncData: false}
@@ -102,6 +102,16 @@ def test_a_scenario_says_how_its_results_are_presented(tmp_path: Path) -> None:
             "`of` and `to` that pick several cases name the same settings",
         ),
         (
+            f"answer: [{CHANGE[:-1]}, metric: unavailable_ns}}]",
+            "answer.0.metric",
+            "only faults set unavailable_ns, and this scenario has none",
+        ),
+        (
+            f"answer: [{CHANGE[:-1]}, metric: unavailable_ns, advice: {{less: Take it.}}}}]",
+            "answer.0",
+            "unavailable_ns is compared in a `change`, without advice",
+        ),
+        (
             f"answer: [{CHANGE.replace('acks: 1', 'acks: all')}]",
             "answer.0.to",
             "`of` and `to` are the same case",
@@ -165,6 +175,19 @@ def test_what_the_sweep_does_not_have_is_refused_with_its_line(
     assert said in complained
 
 
+def test_where_something_breaks_an_answer_compares_the_time_without_writes(tmp_path: Path) -> None:
+    text = FILE.replace("slow-disk: {target: leader, fsync: 5ms}", "kill: leader")
+    outage = CHANGE[:-1] + ", metric: unavailable_ns}"
+
+    complained = complaint(tmp_path, f"{text}answer: [{CHANGE}]\n")
+
+    assert (
+        "small.yaml:13: answer.0.metric: where something breaks, an answer compares unavailable_ns"
+        in complained
+    )
+    assert of_scenario(load(write(tmp_path, f"{text}answer: [{outage}]\n")).scenario).comparisons
+
+
 def test_presentation_is_no_override(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="--set note=x: it says how results are presented"):
         load(write(tmp_path, FILE), overrides=["note=x"])
@@ -172,7 +195,7 @@ def test_presentation_is_no_override(tmp_path: Path) -> None:
 
 def test_a_comparison_of_a_case_that_cannot_exist_is_refused(tmp_path: Path) -> None:
     text = FILE.replace("min.insync.replicas: 1", "min.insync.replicas: [1, 2]").replace(
-        "    faults: [{name: leader killed, when: {acks: 1}, kill: leader}]\n", ""
+        "    faults: [{name: slow, when: {acks: 1}, slow-disk: {target: leader, fsync: 5ms}}]\n", ""
     )
     sides = "of: {replicas: 1, min.insync.replicas: 2, acks: all}, to: {replicas: 4, min.insync.replicas: 2, acks: all}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -17,26 +17,55 @@ from bench.report.sections.expectation_figures import cell
 from bench.report.sections.fault_outcome import FaultOutcome
 from bench.report.table import Cell, Column
 
-_MOST_FINDINGS, _MOST_COLUMNS = 2, 3
+_MOST_FINDINGS, _MOST_COLUMNS = 3, 4
+Figures: TypeAlias = tuple[ExpectationFigure, ...]
+"""Figures with the same words, which share a column or a sentence."""
 
 
-def _column_figures(run: FaultRun) -> list[ExpectationFigure]:
-    """Return the figures that the page has columns of."""
-    return leading_figures(run.results)[:_MOST_COLUMNS]
+def _joined_figures(run: FaultRun) -> list[Figures]:
+    """Return the figures in the order in which expectations speak of them, those that can share a column together.
+
+    They have the same words, and each system has one of them.
+    """
+    joined: list[list[ExpectationFigure]] = []
+    for figure in leading_figures(run.results):
+        systems = _systems(run, [figure])
+        shared = (
+            figures
+            for figures in joined
+            if figures[0].metric.words == figure.metric.words and not systems & _systems(run, figures)
+        )
+        if (figures := next(shared, None)) is not None:
+            figures.append(figure)
+        else:
+            joined.append([figure])
+    return [tuple(figures) for figures in joined]
+
+
+def _systems(run: FaultRun, figures: Sequence[ExpectationFigure]) -> set[str]:
+    """Return the systems that have a value of any of these figures."""
+    values = [figure.values(run.results) for figure in figures]
+    return {
+        outcome.system
+        for outcome in run.case_outcomes
+        if any(_case_values(outcome, case_values) for case_values in values)
+    }
 
 
 def findings(run: FaultRun) -> Iterator[Finding]:
-    """State the first figures, from the configuration with the least to the one with the most, system by system."""
-    figures = _column_figures(run)[:_MOST_FINDINGS]
-    if figures and figures[0].name in TIMES:  # the finding on the reserve has them
+    """State the first figures, from the configuration with the least to the one with the most, system by system.
+
+    Where systems have one configuration each, the steps of which a figure is told stand in one sentence.
+    """
+    joined = _joined_figures(run)
+    if joined and joined[0][0].name in TIMES:  # the finding on the reserve has them
         return
-    for figure, words in zip(figures, heads(figures), strict=True):
-        values = figure.values(run.results)
-        systems = [
-            {"system": part.title, **_span(figure, medians)}
-            for part, outcomes in zip(run.parts, run.outcomes, strict=True)
-            if (medians := _medians(outcomes, values))
-        ]
+    if all(len(outcomes) == 1 for outcomes in run.outcomes):
+        stated = _by_words(joined)
+    else:
+        stated = list(zip(_heads(joined), joined, strict=True))
+    for words, figures in stated[:_MOST_FINDINGS]:
+        systems = list(_spans(run, figures))
         if systems:
             slots = {"figure": words, "systems": systems, "ends": _common_ends(systems)}
             yield Finding(
@@ -44,6 +73,25 @@ def findings(run: FaultRun) -> Iterator[Finding]:
                 decided=run.has_enough_trials,
                 anchor="expectation-figures",
             )
+
+
+def _by_words(joined: Sequence[Figures]) -> list[tuple[str, Figures]]:
+    """Return all figures with the same words together."""
+    by_words: dict[str, Figures] = {}
+    for figures in joined:
+        words = figures[0].metric.words
+        by_words[words] = (*by_words.get(words, ()), *figures)
+    return list(by_words.items())
+
+
+def _spans(run: FaultRun, figures: Sequence[ExpectationFigure]) -> Iterator[dict[str, Any]]:
+    """Give the least and the most of each system, by step where it has several of them."""
+    for part, outcomes in zip(run.parts, run.outcomes, strict=True):
+        medians = {figure: _medians(outcomes, figure.values(run.results)) for figure in figures}
+        known = [figure for figure in figures if medians[figure]]
+        for figure in known:
+            step = figure.step if len(known) > 1 else ""
+            yield {"system": part.title, "step": step, **_span(figure, medians[figure])}
 
 
 def _common_ends(systems: Sequence[Mapping[str, Any]]) -> str:
@@ -58,14 +106,21 @@ def _common_ends(systems: Sequence[Mapping[str, Any]]) -> str:
 
 def columns(run: FaultRun) -> list[Column]:
     """Return the columns of the table of an answer that have these figures."""
-    return [Column(head) for head in heads(_column_figures(run))]
+    return [Column(head) for head in _heads(_joined_figures(run)[:_MOST_COLUMNS])]
+
+
+def _heads(joined: Sequence[Figures]) -> list[str]:
+    return heads([figures[0] for figures in joined])
 
 
 def cells(run: FaultRun, outcome: FaultOutcome) -> list[Cell]:
     """Return the cells of a configuration under these columns; of several together the range of their medians."""
-    return [
-        _cell(figure, _case_values(outcome, figure.values(run.results))) for figure in _column_figures(run)
-    ]
+    found = []
+    for figures in _joined_figures(run)[:_MOST_COLUMNS]:
+        by_figure = {figure: _case_values(outcome, figure.values(run.results)) for figure in figures}
+        figure = next((figure for figure in figures if by_figure[figure]), figures[0])
+        found.append(_cell(figure, by_figure[figure]))
+    return found
 
 
 def _cell(figure: ExpectationFigure, case_values: Sequence[Sequence[float]]) -> Cell:
