@@ -33,12 +33,12 @@ class Correction(YamlModel):
     runs_before: datetime | None = None
     minor: bool = False
 
-    def concerns(self, manifest: Json, *, broken: bool) -> bool:
-        """Whether a run is concerned, by its manifest; `broken` tells whether something broke in it on purpose."""
+    def concerns(self, manifest: Json, *, is_fault_run: bool) -> bool:
+        """Whether a run is concerned, by its manifest; in a fault run something broke on purpose."""
         started = str(manifest.get("started_utc") or "")
         return (
             (not self.scenarios or str(manifest.get("scenario")) in self.scenarios)
-            and self.kind in {None, "faults" if broken else "performance"}
+            and self.kind in {None, "faults" if is_fault_run else "performance"}
             and bool(started)
             and _utc(datetime.fromisoformat(started)) < self._end
         )
@@ -71,20 +71,20 @@ class RunCorrections(tuple[Correction, ...]):
         return tuple(correction for correction in self if correction.minor)
 
 
-def corrections(manifest: Json, *, broken: bool, file: Path = FILE) -> RunCorrections:
+def corrections(manifest: Json, *, is_fault_run: bool, file: Path = FILE) -> RunCorrections:
     """Return the corrections of a run. Raises ReportError where the file is wrong, with line and key."""
     return RunCorrections(
         sorted(
-            _matching_corrections(manifest, file, broken=broken),
+            _matching_corrections(manifest, file, is_fault_run=is_fault_run),
             key=lambda correction: correction.date,
             reverse=True,
         )
     )
 
 
-def _matching_corrections(manifest: Json, file: Path, *, broken: bool) -> Iterator[Correction]:
+def _matching_corrections(manifest: Json, file: Path, *, is_fault_run: bool) -> Iterator[Correction]:
     for correction in yaml_document.read(file, Corrections).corrections:
-        if correction.concerns(manifest, broken=broken):
+        if correction.concerns(manifest, is_fault_run=is_fault_run):
             yield correction
 
 

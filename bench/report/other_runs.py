@@ -90,20 +90,20 @@ def fault_free_runs(out: Path) -> Iterator[Path]:
 
 def fault_runs(out: Path) -> Iterator[OtherRun]:
     """Give the latest run of each scenario in which something broke, by the scenarios' names."""
-    yield from _latest(out, broken=True)
+    yield from _latest(out, is_fault_run=True)
 
 
 def runs_of_other_scenarios(out: Path, scenario: str) -> Iterator[OtherRun]:
     """Give the latest run of each other scenario in which nothing broke, by the scenarios' names."""
-    runs = _latest(out, broken=False)
+    runs = _latest(out, is_fault_run=False)
     yield from (run for run in runs if run.manifest.get("scenario") != scenario)
 
 
-def _latest(out: Path, *, broken: bool) -> Iterator[OtherRun]:
+def _latest(out: Path, *, is_fault_run: bool) -> Iterator[OtherRun]:
     """A run whose results this version of the suite cannot read is left out: it is not what a report is about."""
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
-            if results.breaks(results.summary(run.path)) == broken:
+            if results.breaks(results.summary(run.path)) == is_fault_run:
                 cases, records = results.table(run.path, "cases"), results.trial_records(run.path)
                 yield OtherRun(*run, cases, _read_trials(run.path), records)
 

@@ -28,9 +28,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def texts(file: Path, scenario: str, started: str, *, broken: bool = False) -> list[str]:
+def texts(file: Path, scenario: str, started: str, *, is_fault_run: bool = False) -> list[str]:
     manifest = {"scenario": scenario, "started_utc": started}
-    return [one.text for one in corrections(manifest, broken=broken, file=file)]
+    return [one.text for one in corrections(manifest, is_fault_run=is_fault_run, file=file)]
 
 
 def test_a_correction_concerns_runs_of_its_scenario_that_began_by_its_day(file: Path) -> None:
@@ -40,12 +40,12 @@ def test_a_correction_concerns_runs_of_its_scenario_that_began_by_its_day(file: 
 
 
 def test_a_changed_rule_concerns_runs_that_began_before_it_the_newest_correction_first(file: Path) -> None:
-    assert texts(file, "soak", "2026-11-25T13:59:59Z", broken=True) == [
+    assert texts(file, "soak", "2026-11-25T13:59:59Z", is_fault_run=True) == [
         "Of earlier faults.",
         "Of all earlier runs.",
     ]
     assert texts(file, "soak", "2026-11-25T13:59:59Z") == ["Of all earlier runs."]
-    assert texts(file, "soak", "2026-11-25T14:00:00Z", broken=True) == []
+    assert texts(file, "soak", "2026-11-25T14:00:00Z", is_fault_run=True) == []
 
 
 def test_a_run_that_does_not_say_when_it_began_has_no_corrections(file: Path) -> None:
@@ -53,7 +53,9 @@ def test_a_run_that_does_not_say_when_it_began_has_no_corrections(file: Path) ->
 
 
 def test_minor_corrections_are_apart(file: Path) -> None:
-    found = corrections({"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, broken=True, file=file)
+    found = corrections(
+        {"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, is_fault_run=True, file=file
+    )
 
     assert [one.text for one in found.minor] == ["Of earlier faults."]
     assert [one.text for one in found.major] == ["Of all earlier runs."]
@@ -94,7 +96,9 @@ def test_every_correction_of_this_repository_names_scenarios_that_exist() -> Non
 
 
 def test_a_report_shows_corrections_at_its_top_and_minor_ones_at_its_end(file: Path) -> None:
-    found = corrections({"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, broken=True, file=file)
+    found = corrections(
+        {"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, is_fault_run=True, file=file
+    )
 
     top = templates.render("corrections.html.j2", {"corrections": found})
     end = templates.render("sections/corrections.html.j2", {"content": found})
@@ -108,6 +112,6 @@ def test_a_report_shows_corrections_at_its_top_and_minor_ones_at_its_end(file: P
 
 
 def test_a_report_without_corrections_shows_none_at_its_top(file: Path) -> None:
-    none = corrections({"scenario": "soak", "started_utc": ""}, broken=False, file=file)
+    none = corrections({"scenario": "soak", "started_utc": ""}, is_fault_run=False, file=file)
 
     assert templates.render("corrections.html.j2", {"corrections": none}).strip() == ""

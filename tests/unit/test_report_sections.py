@@ -48,19 +48,19 @@ def anchors(entries: list[str]) -> Iterator[str]:
 def test_each_section_has_a_template_and_each_template_a_section() -> None:
     files = {f"sections/{file.name}" for file in (templates.FOLDER / "sections").iterdir()}
 
-    assert files == {section.template for section in sections(broken=False)}
+    assert files == {section.template for section in sections(is_fault_run=False)}
 
 
 def test_each_section_stands_once_whatever_the_order() -> None:
-    order, order_under_faults = sections(broken=False), sections(broken=True)
+    order, order_under_faults = sections(is_fault_run=False), sections(is_fault_run=True)
 
     assert len({section.anchor for section in order}) == len(order)
     assert sorted(map(id, order)) == sorted(map(id, order_under_faults))
 
 
 def test_the_outcome_stands_before_figures_where_something_broke() -> None:
-    places = [section.anchor for section in sections(broken=False)]
-    places_under_faults = [section.anchor for section in sections(broken=True)]
+    places = [section.anchor for section in sections(is_fault_run=False)]
+    places_under_faults = [section.anchor for section in sections(is_fault_run=True)]
 
     assert places.index("throughput") < places.index("delivery")
     assert places_under_faults.index("delivery") < places_under_faults.index("throughput")
@@ -110,4 +110,4 @@ def test_page_and_both_tables_of_contents_follow_the_list(run: Path) -> None:
 
 
 def test_pages_of_families_link_to_sections_of_reports() -> None:
-    assert set(family._ANCHORS) <= {section.anchor for section in sections(broken=True)}
+    assert set(family._ANCHORS) <= {section.anchor for section in sections(is_fault_run=True)}

@@ -39,7 +39,7 @@ def _all_notices(run: FaultRun) -> Iterator[str]:
         yield sentence("notice-changed", {"changes": changes})
     yield from uncounted_trials(results)
     if other_runs.is_quick(results.manifest):
-        yield sentence("notice-quick", {"sliced": results.has_slices})
+        yield sentence("notice-quick", {"has_slices": results.has_slices})
 
 
 def _overload(run: FaultRun) -> Iterator[str]:

@@ -49,7 +49,7 @@ def _all_notices(cases: Configurations) -> Iterator[str]:
     yield from _other_traffic(results)
     yield from _rate_not_reached(cases)
     if other_runs.is_quick(results.manifest):
-        yield sentence("notice-quick", {"sliced": results.has_slices})
+        yield sentence("notice-quick", {"has_slices": results.has_slices})
     yield from _few_rounds(results)
     yield from _uneven(results)
 

@@ -28,8 +28,11 @@ class CasePair:
     shared: Mapping[str, str]
 
 
-def case_pairs(part: sweep.Part, comparison: DeclaredComparison) -> list[CasePair]:
-    """Return each case with a change, and the one without it that has the same other settings."""
+def case_pairs(parts: Sequence[sweep.Part], comparison: DeclaredComparison) -> list[CasePair]:
+    """Return each case with a change of time without writes, and the one without it with the same other settings."""
+    part = next((part for part in parts if part.system == comparison.system), None)
+    if part is None or comparison.metric != OUTAGE:
+        return []
     varied = [name for name in part.settings if part.cases[name].map(numbers.text).nunique() > 1]
     cases = [
         (str(case["case"]), dict(zip(part.settings, part.values(case), strict=True)))
@@ -56,10 +59,9 @@ def findings(run: FaultRun, comparisons: Sequence[DeclaredComparison]) -> list[F
     Where trials are too few for a verdict the last of them says so.
     """
     cases = Configurations(run.results, run.labels)
-    of_outages = [comparison for comparison in comparisons if comparison.metric == OUTAGE]
     changes = [
         {"change": comparison.change, "pairs": pairs}
-        for comparison in of_outages
+        for comparison in comparisons
         if (pairs := list(_slots(run, cases, comparison)))
     ]
     few = "" if run.has_enough_trials else numbers.plural(run.fewest_trials, "trial")
@@ -77,17 +79,16 @@ def _slots(
     run: FaultRun, cases: Configurations, comparison: DeclaredComparison
 ) -> Iterator[Mapping[str, Any]]:
     outages = {case: outcome.writes for outcome in run.case_outcomes for case in outcome.cases}
-    for part in run.parts:
-        for pair in case_pairs(part, comparison) if part.system == comparison.system else ():
-            of, to = outages.get(pair.of), outages.get(pair.to)
-            if of is not None and to is not None:
-                yield {
-                    "label": run.labels.label(part.system, pair.shared) if pair.shared else "",
-                    "of": _outage_slots(of),
-                    "to": _outage_slots(to),
-                    "script": _script(of, to),
-                    "outcome": _outcome(cases, pair, of, to) if run.has_enough_trials else "",
-                }
+    for pair in case_pairs(run.parts, comparison):
+        of, to = outages.get(pair.of), outages.get(pair.to)
+        if of is not None and to is not None:
+            yield {
+                "label": run.labels.label(comparison.system, pair.shared) if pair.shared else "",
+                "of": _outage_slots(of),
+                "to": _outage_slots(to),
+                "script": _script(of, to),
+                "outcome": _outcome(cases, pair, of, to) if run.has_enough_trials else "",
+            }
 
 
 def _outage_slots(outage: Outage) -> Mapping[str, Any]:

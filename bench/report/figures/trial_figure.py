@@ -29,7 +29,7 @@ _SLICED_CAPTION = "Below, what servers tell of themselves, asked around some sli
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """How a trial went: a row a second, or a slice (`sliced`), by seconds since the first send.
+    """How a trial went: a row a second, or a slice (`has_slices`), by seconds since the first send.
 
     Columns: acked (per second), service_p50_ns and service_p99_ns where known; of seconds also in_window, failed and
     unknown. `right_s` is where it ends; `start_s` where what counts begins.
@@ -38,7 +38,7 @@ class _Course:
     table: pd.DataFrame
     start_s: float
     right_s: float
-    sliced: bool
+    has_slices: bool
 
 
 def trial(results: Results, number: int) -> Drawing | None:
@@ -58,16 +58,16 @@ def trial(results: Results, number: int) -> Drawing | None:
         resources.stack(axes, system, resources.by_role(samples, quantity), names=True)
         _title(axes, quantity.label)
     for axes, (panel, table) in zip(panels[2 + len(quantities) :], server_panels, strict=True):
-        servers.lines(axes, system, panel, table, None if course.sliced else course.start_s)
+        servers.lines(axes, system, panel, table, None if course.has_slices else course.start_s)
         _title(axes, panel.title(system))
     faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
         axes.set_xlim(0, course.right_s)
         timeline.mark_faults(axes, faults, int(course.right_s), named=axes is panels[0])
     timeline.mark_events(panels[0], results.trial_records[number], results.first_send_ns(number))
-    servers_caption = _SLICED_CAPTION if course.sliced else _SERVERS_CAPTION
+    servers_caption = _SLICED_CAPTION if course.has_slices else _SERVERS_CAPTION
     caption = [
-        _SLICES if course.sliced else _CAPTION,
+        _SLICES if course.has_slices else _CAPTION,
         timeline.MARKS if len(faults) else "",
         servers_caption if server_panels else "",
     ]
@@ -78,7 +78,7 @@ def trial(results: Results, number: int) -> Drawing | None:
         title=f"Trial {number} over its time",
         alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
         f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured "
-        f"{'slices' if course.sliced else 'window'}."
+        f"{'slices' if course.has_slices else 'window'}."
         f"{''.join(f' {_alt_sentence(panel.title(system), table)}.' for panel, table in server_panels)}",
         caption=" ".join(filter(None, caption)),
     )
@@ -89,7 +89,7 @@ def _in_seconds(results: Results, number: int) -> _Course | None:
     if seconds.empty:
         return None
     start_s = float(seconds.index[seconds["in_window"].astype(bool)].min())
-    return _Course(seconds, start_s, int(seconds.index.max()) + 1, sliced=False)
+    return _Course(seconds, start_s, int(seconds.index.max()) + 1, has_slices=False)
 
 
 def _in_slices(results: Results, number: int) -> _Course | None:
@@ -102,7 +102,7 @@ def _in_slices(results: Results, number: int) -> _Course | None:
         start_s.astype(float)
     )
     return _Course(
-        table, 0.0, float(table.index[-1] + trial_slices["length_ns"].iloc[-1] / NANOS), sliced=True
+        table, 0.0, float(table.index[-1] + trial_slices["length_ns"].iloc[-1] / NANOS), has_slices=True
     )
 
 
@@ -139,7 +139,7 @@ def _title(axes: Axes, words: str) -> None:
 
 def _line(axes: Axes, course: _Course, values: pd.Series[float], colour: str, width: float) -> None:
     """Draw values over the course: steps of a second each, or a dot a slice with a thin line to follow them by."""
-    if course.sliced:
+    if course.has_slices:
         axes.plot(values.index, values, ".-", color=colour, linewidth=0.4 * width, markersize=1.5 + width)
     else:
         axes.step(values.index, values, where="post", color=colour, linewidth=width)
@@ -148,7 +148,7 @@ def _line(axes: Axes, course: _Course, values: pd.Series[float], colour: str, wi
 def _acks(axes: Axes, course: _Course, base: str) -> None:
     _line(axes, course, course.table["acked"], base, 1.2)
     axes.set_ylim(bottom=0)
-    if course.sliced:
+    if course.has_slices:
         _title(axes, "acknowledged messages per second, slice by slice")
         return
     seconds = course.table

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench import numbers
-from bench.columns import OUTAGE
 from bench.report import sweep
 from bench.report.answer import guarantees
 from bench.report.answer.comparisons import leading_metric
@@ -37,9 +36,8 @@ def compared_cases(results: Results, presentation: Presentation) -> list[Compare
 
 def _outage_changes(cases: Configurations, presentation: Presentation) -> Iterator[ComparedCases]:
     for comparison in presentation.comparisons:
-        for part in cases.parts if comparison.metric == OUTAGE else ():
-            for pair in case_pairs(part, comparison) if part.system == comparison.system else ():
-                yield from _change(cases, comparison, (pair.of, pair.to))
+        for pair in case_pairs(cases.parts, comparison):
+            yield from _change(cases, comparison, (pair.of, pair.to))
 
 
 def _declared_cases(cases: Configurations, comparison: DeclaredComparison) -> Iterator[ComparedCases]:

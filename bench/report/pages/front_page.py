@@ -44,7 +44,7 @@ class FirstPage:
     lead: str
     figures: Mapping[str, tuple[Drawing, Markup]]
     looks: Mapping[str, style.Look]
-    broken: bool
+    is_fault_run: bool
     systems: Sequence[str]
 
 
@@ -74,11 +74,11 @@ def first_page(
         run=str(results.manifest.get("run", results.run.name)),
         date=str(results.manifest.get("started_utc") or "")[:10],
         answer=answer,
-        corrections=corrections(results.manifest, broken=results.is_fault_run),
+        corrections=corrections(results.manifest, is_fault_run=results.is_fault_run),
         lead=_lead(answer, drawings),
         figures={name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         looks={part.system: style.look(part.system) for part in parts},
-        broken=results.is_fault_run,
+        is_fault_run=results.is_fault_run,
         systems=[part.title for part in parts],
     )
 

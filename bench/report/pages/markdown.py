@@ -27,7 +27,7 @@ def render(answer: Answer, run_results: Results) -> str:
         "explain.md.j2",
         {
             "answer": answer,
-            "corrections": corrections(run_results.manifest, broken=run_results.is_fault_run).major,
+            "corrections": corrections(run_results.manifest, is_fault_run=run_results.is_fault_run).major,
             "table": _table(answer.table) if answer.table else [],
             "run": run_results.manifest.get("run", run_results.run.name),
             "version": run_results.manifest.get("bench", {}).get("version", ""),

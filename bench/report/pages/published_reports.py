@@ -181,7 +181,7 @@ def _report(run: Path) -> Report:
         versions={
             system: str(versions[system]) for system in in_order(trials["system"]) if versions.get(system)
         },
-        corrections=corrections(manifest, broken=results.breaks(results.summary(run))),
+        corrections=corrections(manifest, is_fault_run=results.breaks(results.summary(run))),
     )
 
 

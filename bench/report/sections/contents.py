@@ -66,13 +66,13 @@ _OUTCOME = (
 _METHOD = (method.SECTION, effective_settings.SECTION, manifest.SECTION, corrections.SECTION)
 
 
-def sections(*, broken: bool) -> tuple[Section, ...]:
+def sections(*, is_fault_run: bool) -> tuple[Section, ...]:
     """Return all sections in their order; where something broke on purpose, the outcome stands before figures."""
-    body = (*_OUTCOME, *_MEASURED) if broken else (*_MEASURED, *_OUTCOME)
+    body = (*_OUTCOME, *_MEASURED) if is_fault_run else (*_MEASURED, *_OUTCOME)
     return (*_OPENING, *body, *_METHOD)
 
 
 def contents(report: ReportInput) -> list[SectionContent]:
     """Return the sections that a report has, in their order, each with its content."""
-    entries = (section.of(report) for section in sections(broken=report.results.is_fault_run))
+    entries = (section.of(report) for section in sections(is_fault_run=report.results.is_fault_run))
     return [entry for entry in entries if entry is not None]

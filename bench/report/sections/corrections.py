@@ -7,7 +7,7 @@ from bench.report.sections.section import ReportInput, Section
 
 
 def _content(report: ReportInput) -> RunCorrections | None:
-    return corrections(report.results.manifest, broken=report.results.is_fault_run) or None
+    return corrections(report.results.manifest, is_fault_run=report.results.is_fault_run) or None
 
 
 SECTION = Section("corrections", "Corrections", _content)

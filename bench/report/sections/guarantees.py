@@ -37,7 +37,7 @@ class Guarantees:
     It has none where nothing broke in any of them, and is None for a run that says it itself, or promises nothing.
     """
 
-    broken: bool
+    is_fault_run: bool
     middle: str
     tables: Sequence[Table]
     evidence: Sequence[Table] | None
@@ -93,7 +93,7 @@ def _price_columns(results: Results) -> tuple[Column, ...]:
 
 def _content(report: ReportInput) -> Guarantees:
     return Guarantees(
-        broken=report.results.is_fault_run,
+        is_fault_run=report.results.is_fault_run,
         middle=report.results.middle,
         tables=[table(report.results, part) for part in report.parts],
         evidence=promise_evidence.tables(report.elsewhere, report.parts) if report.elsewhere else None,

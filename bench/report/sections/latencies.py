@@ -23,7 +23,7 @@ class EndToEnd:
     """End-to-end latency. `open_loop`: sends may wait before they are made; `remark`: what servers' settings add."""
 
     drawn: bool
-    sliced: bool
+    has_slices: bool
     open_loop: bool
     remark: str
 
@@ -44,7 +44,7 @@ def _send_times(report: ReportInput, measure: str) -> SendTimes:
 def _end_to_end(report: ReportInput) -> EndToEnd:
     return EndToEnd(
         drawn="e2e" in report.drawings,
-        sliced=report.results.has_slices,
+        has_slices=report.results.has_slices,
         open_loop="response" in report.drawings,
         remark=servers.delivery_remark(report.results),
     )

@@ -36,10 +36,10 @@ _RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`sliced`: trials were measured in slices, not in one window."""
+    """`has_slices`: trials were measured in slices, not in one window."""
 
     facts: Sequence[Fact]
-    sliced: bool
+    has_slices: bool
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:

@@ -45,19 +45,19 @@ class Throughput:
     """What the section shows.
 
     `middle` names the figure of a case (mean or median), `interval` what stands behind ranges and intervals, and
-    `limit` what limited the cases. `baselines` is empty and `has_ratios` false where cases have no baseline. `struck`:
-    faults struck in the window. `unanswered`: some sends were refused, never answered or never made.
+    `limit` what limited the cases. `baselines` is empty and `has_ratios` false where cases have no baseline.
+    `has_strikes`: faults struck in the window. `unanswered`: some sends were refused, never answered or never made.
     `trial_pages_command` writes the trials' pages, None where they are there or cannot be written.
     """
 
     tables: Sequence[Table]
-    sliced: bool
+    has_slices: bool
     middle: str
     interval: str
     limit: str
     baselines: str
     has_ratios: bool
-    struck: bool
+    has_strikes: bool
     unanswered: bool
     trial_pages_command: str | None
 
@@ -215,13 +215,13 @@ def _content(report: ReportInput) -> Throughput:
     results, parts = report.results, report.parts
     return Throughput(
         tables=[table(results, part) for part in parts],
-        sliced=results.has_slices,
+        has_slices=results.has_slices,
         middle=results.middle,
         interval=precision.interval(results),
         limit=resources.limit_sentence(results),
         baselines=effects.baselines(results, parts),
         has_ratios=any(effects.lead(results, part) for part in parts),
-        struck=results.has_strikes,
+        has_strikes=results.has_strikes,
         unanswered=sends_without_latency.some(results),
         trial_pages_command=results.pages_command,
     )
