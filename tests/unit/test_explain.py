@@ -65,7 +65,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_corrections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown, "corrections", lambda manifest, broken: RunCorrections())
+    monkeypatch.setattr(markdown, "corrections", lambda manifest, is_fault_run: RunCorrections())
 
 
 def explained(run: Path, given: Answer) -> str:
@@ -109,7 +109,7 @@ def test_corrections_that_matter_stand_with_the_notices(run: Path, monkeypatch: 
     found = RunCorrections(
         [Correction(date=day, text="Read it so."), Correction(date=day, text="No.", minor=True)]
     )
-    monkeypatch.setattr(markdown, "corrections", lambda manifest, broken: found)
+    monkeypatch.setattr(markdown, "corrections", lambda manifest, is_fault_run: found)
 
     text = explained(run, answer(alarms=(), notices=()))
 

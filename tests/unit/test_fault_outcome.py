@@ -291,7 +291,7 @@ def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:
 def test_a_table_for_less_room_has_a_row_an_outcome() -> None:
     found = fault_run(results(*(kafka(Trial(), session=f"{number} s") for number in range(3))), Labels())
 
-    whole, joined = fault_table.table(found), fault_table.table(found, joined=True)
+    whole, joined = fault_table.table(found), fault_table.table(found, fault_table.same)
 
     assert [len(table.rows) for table in (whole, joined) if table] == [4, 2]
 

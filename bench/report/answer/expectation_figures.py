@@ -88,9 +88,9 @@ def _spans(run: FaultRun, figures: Sequence[ExpectationFigure]) -> Iterator[dict
     """Give the least and the most of each system, by step where it has several of them."""
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
         medians = {figure: _medians(outcomes, figure.values(run.results)) for figure in figures}
-        known = [figure for figure in figures if medians[figure]]
-        for figure in known:
-            step = figure.step if len(known) > 1 else ""
+        measured = [figure for figure in figures if medians[figure]]
+        for figure in measured:
+            step = figure.step if len(measured) > 1 else ""
             yield {"system": part.title, "step": step, **_span(figure, medians[figure])}
 
 
@@ -115,12 +115,12 @@ def _heads(joined: Sequence[Figures]) -> list[str]:
 
 def cells(run: FaultRun, outcome: FaultOutcome) -> list[Cell]:
     """Return the cells of a configuration under these columns; of several together the range of their medians."""
-    found = []
+    row_cells = []
     for figures in _joined_figures(run)[:_MOST_COLUMNS]:
         by_figure = {figure: _case_values(outcome, figure.values(run.results)) for figure in figures}
         figure = next((figure for figure in figures if by_figure[figure]), figures[0])
-        found.append(_cell(figure, by_figure[figure]))
-    return found
+        row_cells.append(_cell(figure, by_figure[figure]))
+    return row_cells
 
 
 def _cell(figure: ExpectationFigure, case_values: Sequence[Sequence[float]]) -> Cell:

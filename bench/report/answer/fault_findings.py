@@ -139,9 +139,9 @@ def _all_findings(run: FaultRun, changes: Sequence[Finding]) -> Iterator[Finding
         yield _finding(run, "fault-unread", slots, "delivery")
     safe = not lost and not unread
     if changes:
-        first, *others = changes
+        first, *later_changes = changes
         yield replace(first, text=f"{sentence('nothing-lost')} {first.text}") if safe else first
-        yield from others
+        yield from later_changes
     else:
         yield from _outages(run, safe=safe)
     if unanswered := [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from bench import numbers
 from bench.report import case_groups, sweep
@@ -23,9 +24,14 @@ _COLUMNS = (
     Column("duplicated"),
 )
 
+Same: TypeAlias = Callable[[FaultOutcome, FaultOutcome], bool]
+"""Whether two configurations of a system share a row."""
 
-def table(run: FaultRun, *, joined: bool = False) -> Table | None:
-    """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one.
+
+def table(run: FaultRun, join: Same | None = None) -> Table | None:
+    """Return a row a configuration; those of a system that are the same by `join` share one.
+
+    Without it at most eight have rows of their own; of more those with the same outcome share one.
 
     Where a scenario asks for figures they take the place of the settings, and twelve rows have room.
 
@@ -35,8 +41,9 @@ def table(run: FaultRun, *, joined: bool = False) -> Table | None:
         outcome.writes and outcome.reads for outcome in run.case_outcomes
     )
     figure_columns = expectation_figures.columns(run)
-    joined = joined or len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST)
-    outcomes = [_group_outcomes(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
+    if join is None and len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST):
+        join = same
+    outcomes = [_group_outcomes(run, *pair, join) for pair in _by_part(run)] if join else run.outcomes
     rows = [
         row
         for part, part_outcomes in zip(run.parts, outcomes, strict=True)
@@ -53,8 +60,10 @@ def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[FaultOutcome]
     return zip(run.parts, run.outcomes, strict=True)
 
 
-def _group_outcomes(run: FaultRun, part: sweep.Part, outcomes: Sequence[FaultOutcome]) -> list[FaultOutcome]:
-    groups = case_groups.group_items(outcomes, same)
+def _group_outcomes(
+    run: FaultRun, part: sweep.Part, outcomes: Sequence[FaultOutcome], join: Same
+) -> list[FaultOutcome]:
+    groups = case_groups.group_items(outcomes, join)
     return fault_outcome.merge_outcomes(run.results, part, run.labels, groups)
 
 

@@ -9,7 +9,7 @@ from bench.report.answer.conditions import conditions
 from bench.report.answer.expectation_findings import expectation_findings
 from bench.report.answer.fault_findings import MOST_FINDINGS, FaultRun, fault_run, findings
 from bench.report.answer.fault_notices import alarms, notices
-from bench.report.answer.fault_table import table
+from bench.report.answer.fault_table import same, table
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.reserve import reserve
@@ -17,6 +17,7 @@ from bench.report.cause import Cause
 from bench.report.figures.expectation_values import NAME, drawn_figure
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
+from bench.report.sections import fault_outcome
 from bench.report.table import Table
 from bench.systems.registry import system_title
 
@@ -30,7 +31,8 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     run = fault_run(results, presentation.labels)
     manifest = results.manifest
     changes = outage_changes.findings(run, presentation.comparisons)
-    shown, joined, run_findings = table(run), table(run, joined=True), _findings(run, changes)
+    shown, run_findings = table(run), _findings(run, changes)
+    joined = table(run, fault_outcome.same_fate if changes else same)  # the figure of changes has their times
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreeing_causes(results, presentation))
     texts = [*(finding.full_text for finding in run_findings), *amber, *red, *_texts(shown)]
@@ -68,11 +70,11 @@ def agreeing_causes(results: Results, presentation: Presentation) -> list[Cause]
     causes = [
         Cause(
             words,
-            same[0].prevention,
-            same[0].source,
-            " and ".join(dict.fromkeys(system_title(c.system) for c in same)),
+            same_causes[0].prevention,
+            same_causes[0].source,
+            " and ".join(dict.fromkeys(system_title(c.system) for c in same_causes)),
         )
-        for words, same in agreeing.items()
+        for words, same_causes in agreeing.items()
     ]
     return causes[:_MOST_CAUSES]
 

@@ -40,16 +40,20 @@ def case_pairs(parts: Sequence[sweep.Part], comparison: DeclaredComparison) -> l
     ]
     with_change, without_change = (
         {
-            tuple((name, value) for name, value in settings.items() if name not in wanted): case
+            tuple((name, value) for name, value in settings.items() if name not in side_settings): case
             for case, settings in cases
-            if wanted.items() <= settings.items()
+            if side_settings.items() <= settings.items()
         }
-        for wanted in (comparison.of, comparison.to)
+        for side_settings in (comparison.of, comparison.to)
     )
     return [
-        CasePair(case, without_change[others], {name: value for name, value in others if name in varied})
-        for others, case in with_change.items()
-        if others in without_change
+        CasePair(
+            case,
+            without_change[other_settings],
+            {name: value for name, value in other_settings if name in varied},
+        )
+        for other_settings, case in with_change.items()
+        if other_settings in without_change
     ]
 
 
