@@ -185,9 +185,11 @@ def main() -> None:
     options = parser.parse_args()
     sandbox.enter()
     with tempfile.TemporaryDirectory() as name, spark_session(rows=0):
-        folder = Path(name)
-        with containers.daemon(folder / "docker"):
-            containers.make_base(folder / "docker")
+        folder, docker = Path(name) / "runs", Path(name) / "docker"
+        folder.mkdir()
+        docker.mkdir()
+        with containers.daemon(docker):
+            containers.make_base(docker)
             results = measure(Arms(options.system, folder), options.rounds)
     print(json.dumps({"system": options.system, "ratios": summary(results)}))  # noqa: T201
 
