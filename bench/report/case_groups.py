@@ -26,7 +26,7 @@ def name(labels: Labels, part: sweep.Part, cases: Collection[str]) -> str:
     inside = part.cases["case"].isin(set(cases))
     if inside.all():
         return ""
-    varying = [setting for setting in part.settings if len(set(_texts(part.cases, setting))) > 1]
+    varying = part.varied_settings
     for count in range(1, len(varying) + 1):
         for settings in combinations(varying, count):
             inside_labels, outside_labels = (

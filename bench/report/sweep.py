@@ -30,6 +30,11 @@ class Part:
         """The system's name as it begins a heading."""
         return system_title(self.system)
 
+    @property
+    def varied_settings(self) -> list[str]:
+        """The swept settings that differ between its cases."""
+        return [name for name in self.settings if len({*self.cases[name].map(numbers.text)}) > 1]
+
     def values(self, case: pd.Series[Any]) -> tuple[str, ...]:
         """A case's swept settings as text, in the scenario's order."""
         return tuple(numbers.text(case[name]) for name in self.settings)

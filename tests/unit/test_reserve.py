@@ -47,7 +47,9 @@ def test_each_configuration_has_the_medians_of_its_trials() -> None:
 def test_the_table_has_the_times_and_no_second_sentence_does() -> None:
     run = fault_run(lost_node(EXPECTED), Labels())
 
-    assert [column.head for column in expectation_figures.columns(run)] == ["send p99, node away"]
+    assert [
+        column.head for column in expectation_figures.columns(expectation_figures.column_figures(run))
+    ] == ["send p99, node away"]
     assert list(expectation_figures.findings(run)) == []
 
 

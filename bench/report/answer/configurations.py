@@ -120,7 +120,7 @@ class Configurations:
     def _names(self) -> dict[str, str]:
         names: dict[str, str] = {}
         for part in self.parts:
-            varied = [name for name in part.settings if len({*part.cases[name].map(numbers.text)}) > 1]
+            varied = part.varied_settings
             cases = [
                 {
                     name: value

@@ -104,19 +104,24 @@ def _common_ends(systems: Sequence[Mapping[str, Any]]) -> str:
     return f"{low.removesuffix(f' {unit}')} to {high}"
 
 
-def columns(run: FaultRun) -> list[Column]:
-    """Return the columns of the table of an answer that have these figures."""
-    return [Column(head) for head in _heads(_joined_figures(run)[:_MOST_COLUMNS])]
+def column_figures(run: FaultRun) -> list[Figures]:
+    """Return the figures of each column that the table of an answer has of them."""
+    return _joined_figures(run)[:_MOST_COLUMNS]
+
+
+def columns(figures_by_column: Sequence[Figures]) -> list[Column]:
+    """Return the columns of these figures."""
+    return [Column(head) for head in _heads(figures_by_column)]
 
 
 def _heads(joined: Sequence[Figures]) -> list[str]:
     return heads([figures[0] for figures in joined])
 
 
-def cells(run: FaultRun, outcome: FaultOutcome) -> list[Cell]:
+def cells(run: FaultRun, figures_by_column: Sequence[Figures], outcome: FaultOutcome) -> list[Cell]:
     """Return the cells of a configuration under these columns; of several together the range of their medians."""
     row_cells = []
-    for figures in _joined_figures(run)[:_MOST_COLUMNS]:
+    for figures in figures_by_column:
         by_figure = {figure: _case_values(outcome, figure.values(run.results)) for figure in figures}
         figure = next((figure for figure in figures if by_figure[figure]), figures[0])
         row_cells.append(_cell(figure, by_figure[figure]))

@@ -40,7 +40,7 @@ def table(run: FaultRun, join: Same | None = None) -> Table | None:
     reads_like_writes = run.reads_like_writes and all(
         outcome.writes and outcome.reads for outcome in run.case_outcomes
     )
-    figure_columns = expectation_figures.columns(run)
+    figure_columns = expectation_figures.columns(expectation_figures.column_figures(run))
     if join is None and len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST):
         join = same
     outcomes = [_group_outcomes(run, *pair, join) for pair in _by_part(run)] if join else run.outcomes
@@ -81,6 +81,7 @@ def _rows(
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
     common = fault_settings.shared_settings(outcome_settings)
+    column_figures = expectation_figures.column_figures(run)
     if outcomes:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
     for outcome, settings in zip(outcomes, outcome_settings, strict=True):
@@ -93,5 +94,7 @@ def _rows(
             )
         differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(outcome.label or part.title)
-        figures = expectation_figures.cells(run, outcome) or [Cell(differing or numbers.NOTHING)]
+        figures = expectation_figures.cells(run, column_figures, outcome) or [
+            Cell(differing or numbers.NOTHING)
+        ]
         yield Row((label, *figures, writes, reads, lost, duplicated))

@@ -33,7 +33,7 @@ def case_pairs(parts: Sequence[sweep.Part], comparison: DeclaredComparison) -> l
     part = next((part for part in parts if part.system == comparison.system), None)
     if part is None or comparison.metric != OUTAGE:
         return []
-    varied = [name for name in part.settings if part.cases[name].map(numbers.text).nunique() > 1]
+    varied = part.varied_settings
     cases = [
         (str(case["case"]), dict(zip(part.settings, part.values(case), strict=True)))
         for _, case in part.cases.iterrows()

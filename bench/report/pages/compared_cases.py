@@ -59,7 +59,7 @@ def _change(
     part = next(part for part in cases.parts if part.system == system)
     settings = [dict(zip(part.settings, part.values(cases.row(case)), strict=True)) for case in pair]
     first, second = settings
-    varied = [name for name in part.settings if part.cases[name].map(numbers.text).nunique() > 1]
+    varied = part.varied_settings
     differing = [name for name in varied if first[name] != second[name]]
     shared = _words(cases, system, {name: first[name] for name in varied if name not in differing})
     labels = [_words(cases, system, {name: setting[name] for name in differing}) for setting in settings]
