@@ -314,13 +314,14 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
     file = folder / "server.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
     class_path = wiring.servers("kafka").class_path(version)
-    format_command = Jvm(class_path, 128).command(
+    format_command = Jvm(class_path, 128, folder).command(
         "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(file)
     )
     subprocess.run(format_command, check=True, capture_output=True, cwd=folder)
     jvm = Jvm(
         class_path,
         256,
+        folder,
         archive=wiring.servers("kafka").archive(version, "broker"),
         properties={"org.apache.kafka.sasl.oauthbearer.allowed.urls": keys.public.as_uri()},
     )
@@ -408,6 +409,7 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
     jvm = Jvm(
         wiring.servers("pulsar").class_path(version),
         512,
+        folder,
         options=["-XX:MaxDirectMemorySize=256m", "-Dio.netty.tryReflectionSetAccessible=true"],
         properties={
             "bookkeeper.metadata.bookie.drivers": "org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver"

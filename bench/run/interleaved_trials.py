@@ -30,6 +30,7 @@ from bench.run.capacity_search import CapacitySearch, search_of
 from bench.run.cluster_warm_up import GROWTH, round_summary
 from bench.run.compilers import Compilers
 from bench.run.emulated_disks import held_figures
+from bench.run.paused_servers import PausedServers
 from bench.run.testbed import Live, Testbed
 from bench.run.trial import READ_S, SILENCE_S
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
@@ -95,6 +96,7 @@ class InterleavedTrials:
         self._seed = f"{seed}/{'/'.join(testbeds)}"
         self._settling_s = settling_s
         self._machine = MachineRecord()
+        self._paused_servers = PausedServers()
 
     def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: FinishListener) -> str | None:
         """Measure all trials of `left` and take each out once it is stored; return why that broke off, if it did.
@@ -198,16 +200,24 @@ class InterleavedTrials:
 
     @contextmanager
     def _stop_unused(self, open_trial: _OpenTrial) -> Iterator[None]:
-        """Stop the servers that a trial does not use while it is loaded: idle ones would take a part of the CPU.
+        """Stop the servers that a trial does not use while it is loaded: idle ones would take a part of the CPU."""
+        unused_nodes = [
+            (
+                testbed.cluster.backend,
+                open_trial.unused_nodes if testbed is open_trial.testbed else testbed.cluster.nodes,
+            )
+            for testbed in self._testbeds.values()
+        ]
 
-        Between slices all go on, so that none loses its session, however long its turn is in coming.
-        """
-        with ExitStack() as stack:
-            for testbed in self._testbeds.values():
-                is_loaded = testbed is open_trial.testbed
-                unused_nodes = open_trial.unused_nodes if is_loaded else testbed.cluster.nodes
-                stack.callback(testbed.cluster.backend.resume_all, unused_nodes)
-                testbed.cluster.backend.pause_all(unused_nodes)
+        def pause() -> None:
+            for backend, nodes in unused_nodes:
+                backend.pause_all(nodes)
+
+        def resume() -> None:
+            for backend, nodes in unused_nodes:
+                backend.resume_all(nodes)
+
+        with self._paused_servers.keep_paused(pause, resume):
             yield
 
     def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:

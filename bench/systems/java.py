@@ -39,11 +39,15 @@ _QUIET = "-Xlog:cds*=error"
 class Jvm:
     """One server's JVM. `archive` is used where the file exists; `options` are further JVM flags.
 
+    Native libraries are unpacked in `temporary_folder`, which exists when the server starts. A server that is killed
+    leaves them there.
+
     An archive made under one `jit` also serves the other; it is bound to the class path and the collector.
     """
 
     class_path: str
     heap_mib: int
+    temporary_folder: Path
     jit: Jit = Jit.DEFAULT
     archive: Path | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +63,7 @@ class Jvm:
             *(["-XX:TieredStopAtLevel=1"] if self.jit is Jit.C1 else []),
             *self._archive_flags(),
             *self.options,
+            f"-Djava.io.tmpdir={self.temporary_folder}",
             *(f"-D{name}={value}" for name, value in self.properties.items()),
             "-cp",
             self.class_path,

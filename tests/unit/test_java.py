@@ -9,20 +9,26 @@ from bench.systems.servers import Servers
 
 
 def test_a_server_has_a_heap_of_fixed_size_and_ends_when_out_of_memory() -> None:
-    command = Jvm("a.jar:b.jar", heap_mib=512).command("some.Main", "its.properties")
+    command = Jvm("a.jar:b.jar", 512, Path("folder")).command("some.Main", "its.properties")
 
     assert command[0] == "java"
     assert {"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"} <= set(command)
     assert command[-4:] == ("-cp", "a.jar:b.jar", "some.Main", "its.properties")
 
 
+def test_what_a_server_unpacks_goes_with_its_own_folder(tmp_path: Path) -> None:
+    assert f"-Djava.io.tmpdir={tmp_path}" in Jvm("a.jar", 64, tmp_path).command("some.Main")
+
+
 def test_only_a_cluster_that_asks_for_it_starts_with_the_fast_compiler() -> None:
-    assert "-XX:TieredStopAtLevel=1" in Jvm("a.jar", 64, jit=Jit.C1).command("some.Main")
-    assert "-XX:TieredStopAtLevel=1" not in Jvm("a.jar", 64).command("some.Main")
+    assert "-XX:TieredStopAtLevel=1" in Jvm("a.jar", 64, Path("folder"), jit=Jit.C1).command("some.Main")
+    assert "-XX:TieredStopAtLevel=1" not in Jvm("a.jar", 64, Path("folder")).command("some.Main")
 
 
 def test_properties_and_flags_stand_before_the_class(tmp_path: Path) -> None:
-    jvm = Jvm("a.jar", 64, properties={"key": "value"}, options=("-XX:MaxDirectMemorySize=64m",))
+    jvm = Jvm(
+        "a.jar", 64, Path("folder"), properties={"key": "value"}, options=("-XX:MaxDirectMemorySize=64m",)
+    )
 
     command = jvm.command("some.Main")
 
@@ -32,7 +38,7 @@ def test_properties_and_flags_stand_before_the_class(tmp_path: Path) -> None:
 
 def test_an_archive_is_used_only_where_it_exists(tmp_path: Path) -> None:
     archive = tmp_path / "broker.jsa"
-    jvm = Jvm("a.jar", 64, archive=archive)
+    jvm = Jvm("a.jar", 64, Path("folder"), archive=archive)
     assert not any(word.startswith("-XX:SharedArchiveFile") for word in jvm.command("some.Main"))
 
     archive.touch()
@@ -43,7 +49,7 @@ def test_an_archive_is_used_only_where_it_exists(tmp_path: Path) -> None:
 def test_an_archiving_server_writes_an_archive_and_reads_none(tmp_path: Path) -> None:
     old, new = tmp_path / "old.jsa", tmp_path / "new.jsa"
     old.touch()
-    command = Jvm("a.jar", 64, archive=old).command("some.Main", "argument")
+    command = Jvm("a.jar", 64, Path("folder"), archive=old).command("some.Main", "argument")
 
     changed = archiving_command(command, new)
 
@@ -58,6 +64,7 @@ def test_what_a_jvm_was_told_is_its_sizes_and_flags_but_not_its_files(tmp_path: 
     jvm = Jvm(
         "a.jar",
         64,
+        Path("folder"),
         Jit.C1,
         archive,
         {"key": "value"},

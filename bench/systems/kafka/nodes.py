@@ -49,6 +49,7 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
     jvm = Jvm(
         class_path=servers.class_path(cluster.version),
         heap_mib=heap_mib,
+        temporary_folder=directory,
         jit=cluster.jit,
         archive=servers.archive(cluster.version, role),
         properties=_logging_properties(cluster.version, directory),

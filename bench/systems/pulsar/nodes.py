@@ -124,6 +124,7 @@ def _node(  # noqa: PLR0913, PLR0917 - what one node differs in
     jvm = Jvm(
         class_path=servers.class_path(cluster.version),
         heap_mib=heap_mib,
+        temporary_folder=directory,
         jit=cluster.jit,
         archive=servers.archive(cluster.version, role),
         properties={**_PROPERTIES, **kind.properties, **_files(directory)},
