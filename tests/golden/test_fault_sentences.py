@@ -71,6 +71,26 @@ def test_reads_are_named_apart_where_they_stop_for_another_time() -> None:
     ]
 
 
+def test_reads_that_differ_within_each_configuration_are_named_though_together_they_do_not() -> None:
+    found = results(
+        pulsar(*[Trial(writes=(6.0,))] * 5, routing="in turn"),
+        pulsar(
+            *[Trial(writes=(10.4,), reads=(12.6,))] * 2,
+            *[Trial(writes=(10.8,), reads=(16.4,))] * 3,
+            routing="one each",
+        ),
+        pulsar(
+            *[Trial(writes=(11.3,), reads=(15.3,))] * 2,
+            *[Trial(writes=(13.9,), reads=(15.6,))] * 3,
+            routing="fewest open",
+        ),
+    )
+
+    assert texts(found)[1] == (
+        "Reads stopped for as long as writes, except: for 13 to 16 s on Pulsar (one each or fewest open)."
+    )
+
+
 def test_a_loss_is_a_span_of_writes_and_a_count_a_trial_and_the_scripts_part_is_named() -> None:
     lossy = Trial(writes=(0.2,), reads=(14.0,), ended="healing", script=12.0)
     isolated = [

@@ -231,7 +231,8 @@ def _other_reads(run: FaultRun) -> list[FaultOutcome]:
             _same_reads(first) == _same_reads(second) and case_groups.same_outage(first.reads, second.reads)
         )
     )
-    return [group for group in groups if group.reads and not _same_reads(group)]
+    differing = {case for outcome in run.case_outcomes if not _same_reads(outcome) for case in outcome.cases}
+    return [group for group in groups if group.reads and differing.issuperset(group.cases)]
 
 
 def _same_reads(outcome: FaultOutcome) -> bool:
