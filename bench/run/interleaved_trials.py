@@ -11,7 +11,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -198,8 +198,7 @@ class InterleavedTrials:
         random.Random(f"{self._seed}/{cycle}").shuffle(shuffled)
         return shuffled
 
-    @contextmanager
-    def _stop_unused(self, open_trial: _OpenTrial) -> Iterator[None]:
+    def _stop_unused(self, open_trial: _OpenTrial) -> AbstractContextManager[None]:
         """Stop the servers that a trial does not use while it is loaded: idle ones would take a part of the CPU."""
         unused_nodes = [
             (
@@ -214,11 +213,11 @@ class InterleavedTrials:
                 backend.pause_all(nodes)
 
         def resume() -> None:
-            for backend, nodes in unused_nodes:
-                backend.resume_all(nodes)
+            with ExitStack() as stack:  # whatever becomes of the others
+                for backend, nodes in unused_nodes:
+                    stack.callback(backend.resume_all, nodes)
 
-        with self._paused_servers.keep_paused(pause, resume):
-            yield
+        return self._paused_servers.keep_paused(pause, resume)
 
     def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Run all cycles: in each every trial that has a slice left gets one.

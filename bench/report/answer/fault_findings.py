@@ -89,12 +89,15 @@ class FaultRun:
 
     def group_outcomes(self, same: Callable[[FaultOutcome, FaultOutcome], bool]) -> list[FaultOutcome]:
         """Return one outcome for those of a system that are the same."""
+        return [outcome for outcomes in self.group_by_system(same) for outcome in outcomes]
+
+    def group_by_system(self, same: Callable[[FaultOutcome, FaultOutcome], bool]) -> list[list[FaultOutcome]]:
+        """Return `group_outcomes` system by system."""
         return [
-            outcome
-            for part, outcomes in zip(self.parts, self.outcomes, strict=True)
-            for outcome in fault_outcome.merge_outcomes(
+            fault_outcome.merge_outcomes(
                 self.results, part, self.labels, case_groups.group_items(outcomes, same)
             )
+            for part, outcomes in zip(self.parts, self.outcomes, strict=True)
         ]
 
 

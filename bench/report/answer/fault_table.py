@@ -40,31 +40,24 @@ def table(run: FaultRun, join: Same | None = None) -> Table | None:
     reads_like_writes = run.reads_like_writes and all(
         outcome.writes and outcome.reads for outcome in run.case_outcomes
     )
-    figure_columns = expectation_figures.columns(expectation_figures.column_figures(run))
-    if join is None and len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST):
+    column_figures = expectation_figures.column_figures(run)
+    if join is None and len(run.case_outcomes) > (_MOST_WITH_FIGURES if column_figures else _MOST):
         join = same
-    outcomes = [_group_outcomes(run, *pair, join) for pair in _by_part(run)] if join else run.outcomes
+    outcomes = run.group_by_system(join) if join else run.outcomes
     rows = [
         row
         for part, part_outcomes in zip(run.parts, outcomes, strict=True)
         for row in _rows(
-            run, part, part_outcomes, opens=part is not run.parts[0], reads_like_writes=reads_like_writes
+            run,
+            part,
+            part_outcomes,
+            column_figures,
+            reads_like_writes=reads_like_writes,
         )
     ]
     columns = [_WRITES_OR_READS if reads_like_writes and column is _WRITES else column for column in _COLUMNS]
-    columns[1:2] = figure_columns or columns[1:2]
+    columns[1:2] = expectation_figures.columns(column_figures) or columns[1:2]
     return without_empty(Table("What the fault did", tuple(columns), tuple(rows))) if rows else None
-
-
-def _by_part(run: FaultRun) -> Iterator[tuple[sweep.Part, Sequence[FaultOutcome]]]:
-    return zip(run.parts, run.outcomes, strict=True)
-
-
-def _group_outcomes(
-    run: FaultRun, part: sweep.Part, outcomes: Sequence[FaultOutcome], join: Same
-) -> list[FaultOutcome]:
-    groups = case_groups.group_items(outcomes, join)
-    return fault_outcome.merge_outcomes(run.results, part, run.labels, groups)
 
 
 def same(first: FaultOutcome, second: FaultOutcome) -> bool:
@@ -76,14 +69,21 @@ def same(first: FaultOutcome, second: FaultOutcome) -> bool:
 
 
 def _rows(
-    run: FaultRun, part: sweep.Part, outcomes: Sequence[FaultOutcome], *, opens: bool, reads_like_writes: bool
+    run: FaultRun,
+    part: sweep.Part,
+    outcomes: Sequence[FaultOutcome],
+    column_figures: Sequence[expectation_figures.Figures],
+    *,
+    reads_like_writes: bool,
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
     common = fault_settings.shared_settings(outcome_settings)
-    column_figures = expectation_figures.column_figures(run)
     if outcomes:
-        yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
+        yield heading(
+            ": ".join(filter(None, (part.title, fault_settings.words(common)))),
+            opens=part is not run.parts[0],
+        )
     for outcome, settings in zip(outcomes, outcome_settings, strict=True):
         writes, lost, duplicated = fault_cells.cells(outcome)
         reads = fault_cells.outage_cell(outcome.reads)
