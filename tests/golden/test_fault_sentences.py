@@ -201,6 +201,23 @@ def test_what_could_not_be_read_is_an_upper_bound_of_the_loss() -> None:
     )
 
 
+def test_trials_that_ended_before_all_was_read_leave_open_what_is_lost() -> None:
+    endless = Trial(lost=None, unread=12_000, verdict="unknown")
+    found = results(
+        kafka(*[endless] * 4, Trial(), replicas="1"),
+        kafka(*[Trial()] * 5, replicas="2"),
+        pulsar(*[Trial()] * 5),
+    )
+
+    unsettled, outage = texts(found)
+
+    assert unsettled == (
+        "On Kafka (1 replica), 48,000 of 240,000 acknowledged messages had not been read when 4 of 5 trials ended. How "
+        "many are lost is not known."
+    )
+    assert outage.startswith("Writes and reads stopped for 6.0 s")
+
+
 def test_where_a_fault_repeats_the_times_are_added_up() -> None:
     kills = (7.31, 6.52, 5.93, 7.65, 6.73, 6.05, 7.13, 5.56, 5.87, 7.25, 6.04)
     mostly_short = (0.24, 0.06, 0.24, 0.18, 0.22, 0.08, 0.1, 0.71, 14.75, 0.84, 0.12)

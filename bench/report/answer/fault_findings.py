@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pandas as pd
+
 from bench import numbers
 from bench.fault_kinds import fault_kind
 from bench.model import ENOUGH_TRIALS
@@ -140,7 +142,9 @@ def _all_findings(run: FaultRun, changes: Sequence[Finding]) -> Iterator[Finding
             "survivors": survivors,
         }
         yield _finding(run, "fault-unread", slots, "delivery")
-    safe = not lost and not unread
+    if unfinished_reads := list(_unfinished_reads(run)):
+        yield _finding(run, "fault-unfinished-reads", {"unfinished_reads": unfinished_reads}, "left-out")
+    safe = not lost and not unread and not unfinished_reads
     if changes:
         first, *later_changes = changes
         yield replace(first, text=f"{sentence('nothing-lost')} {first.text}") if safe else first
@@ -215,6 +219,24 @@ def _unread(outcome: FaultOutcome) -> dict[str, Any]:
         "count": numbers.count(sum(outcome.unread)),
         "acked": numbers.count(outcome.acked),
     }
+
+
+def _unfinished_reads(run: FaultRun) -> Iterator[dict[str, Any]]:
+    """Give, by system, what was not read in trials that do not count because their full read never reached the end."""
+    for part in run.parts:
+        trials = part.trials[part.trials["state"] == "finished"]
+        unread = trials[(trials["verdict"] != "valid") & (pd.to_numeric(trials["unread"]) > 0)]
+        if unread.empty:
+            continue
+        cases = list(dict.fromkeys(map(str, unread["case"])))
+        yield {
+            "system": part.title,
+            "label": case_groups.name(run.labels, part, cases),
+            "count": numbers.count(int(pd.to_numeric(unread["unread"]).sum())),
+            "acked": numbers.count(int(pd.to_numeric(unread["acked"]).sum())),
+            "trials": len(unread),
+            "all_trials": int(trials["case"].isin(cases).sum()),
+        }
 
 
 def _outages(run: FaultRun, *, safe: bool) -> Iterator[Finding]:
