@@ -28,6 +28,8 @@ class Hold:
     to end where no consumer had it within the level's time. `backlogs` holds the growth of each backlog by its name,
     such as "producers" or "consumers". With `limited_by_client` the load process was at its own limit. With
     `copies_missing` the system knew at the end of copies that were not there: a server did not keep up.
+    `late_copies_share` is of all copies that a storage node wrote for the hold those that it wrote after the hold's end
+    and the level's response time: the largest of any node; None where nobody counted them.
 
     Raises ValueError where the three counts are not of the same seconds.
     """
@@ -42,6 +44,7 @@ class Hold:
     backlogs: Mapping[str, Slope] = field(default_factory=dict)
     limited_by_client: bool = False
     copies_missing: bool = False
+    late_copies_share: float | None = None
 
     def __post_init__(self) -> None:
         if not len(self.due) == len(self.late) == len(self.late_end_to_end):
@@ -70,6 +73,7 @@ class Hold:
             },
             limited_by_client=self.limited_by_client or other_hold.limited_by_client,
             copies_missing=self.copies_missing or other_hold.copies_missing,
+            late_copies_share=_mean_late_copies(self, other_hold),
         )
 
 
@@ -92,6 +96,18 @@ def backlog_slope(seconds: Sequence[float], messages: Sequence[float]) -> Slope:
     correlation = min(_MOST_CORRELATION, max(0.0, correlation))
     freedom = max(1.0, len(times) * (1 - correlation) / (1 + correlation) - 2)
     return Slope(slope, math.sqrt(squares / freedom / spread))
+
+
+def _mean_late_copies(first: Hold, second: Hold) -> float | None:
+    """Average the shares of late copies of both holds by seconds; a hold that has none takes no part."""
+    shares = [
+        (hold.late_copies_share, hold.seconds)
+        for hold in (first, second)
+        if hold.late_copies_share is not None
+    ]
+    if not shares:
+        return None
+    return sum(share * seconds for share, seconds in shares) / sum(seconds for _, seconds in shares)
 
 
 def _mean_slope(first: Hold, second: Hold, name: str) -> Slope:

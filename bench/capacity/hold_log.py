@@ -34,7 +34,7 @@ class HeldSlice:
 
     Times are of the log's clock: the load began at `begun_ns`, and what was due from `start_ns` until before `end_ns`
     counts. `client_cpu_share` is how much of a core the load process used. `copies_missing`: the system knew of missing
-    copies at its end.
+    copies at its end. `late_copies_share` is as of Hold.
     """
 
     number: int
@@ -45,6 +45,7 @@ class HeldSlice:
     end_ns: int
     client_cpu_share: float
     copies_missing: bool = False
+    late_copies_share: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -93,6 +94,7 @@ def hold_of(held: HeldSlice, counts: Counts) -> Hold:
         backlogs=_backlogs(held, counts),
         limited_by_client=held.client_cpu_share >= BUSY,
         copies_missing=held.copies_missing,
+        late_copies_share=held.late_copies_share,
     )
 
 

@@ -54,7 +54,12 @@ def judge(hold: Hold, level: ServiceLevel) -> Judgement:
 def probably_passes(hold: Hold, level: ServiceLevel) -> bool:
     """Whether a hold keeps every limit by its figures themselves, whatever their intervals."""
     late = (sum(counts) <= LATE_SHARE * sum(hold.due) for counts in (hold.late, hold.late_end_to_end))
-    counted = (_judge_sends(hold, level), _judge_failures(hold, level), _judge_copies(hold))
+    counted = (
+        _judge_sends(hold, level),
+        _judge_failures(hold, level),
+        _judge_copies(hold),
+        *_judge_late_copies(hold, level),
+    )
     limit = level.most_backlog_growth * hold.rate
     return (
         all(late)
@@ -70,6 +75,7 @@ def _checks(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
     yield _judge_sends(hold, level)
     yield _judge_failures(hold, level)
     yield _judge_copies(hold)
+    yield from _judge_late_copies(hold, level)
     for name, slope in hold.backlogs.items():
         yield _judge_backlog(hold, level, name, slope)
 
@@ -101,6 +107,18 @@ def _judge_copies(hold: Hold) -> Judgement:
         "were missing: a server did not keep up" if hold.copies_missing else "were not known to be missing"
     )
     return Judgement(_verdict(enough=not hold.copies_missing), f"At its end copies {phrase}.")
+
+
+def _judge_late_copies(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
+    """Judge by how much the backlog of the storage node that is furthest behind grew in the hold."""
+    share, limit = hold.late_copies_share, level.most_backlog_growth
+    if share is None:
+        return
+    reason = (
+        f"A storage node wrote {numbers.share(share)} of its copies only after the end; the limit is "
+        f"{numbers.share(limit)}."
+    )
+    yield Judgement(_verdict(enough=share <= limit), reason)
 
 
 def _judge_backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgement:

@@ -67,6 +67,14 @@ HOLDS = ResultTable(
             "At its end the system knew of copies that were not there; null for a hold that does not confirm, and in "
             "results of older versions.",
         ),
+        *columns(
+            "late_copies_share",
+            Kind.REAL,
+            "Of all copies that a storage node wrote for the hold, those that it wrote after the hold's end and the "
+            "service level's response time; the largest of any node. Null where acknowledgements or readers wait for "
+            "every copy, for a hold that does not confirm, and in results of older versions.",
+            unit="1",
+        ),
         *columns("client_cpu_share", Kind.REAL, "Of a core, of the load process.", unit="1", required=True),
         *columns(
             "verdict",

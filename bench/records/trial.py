@@ -73,13 +73,14 @@ class HoldRecord(SpanRecord):
     """A slice in which a rate was held, in messages a second; `confirms`: the result rests on it.
 
     By `verdict` (capacity.judgement.HoldVerdict) and `reason` the search went on. `copies_missing`: the system knew of
-    missing copies at its end; None where nobody asked, or could tell.
+    missing copies at its end; None where nobody asked, or could tell. `late_copies_share` is as of capacity.hold.Hold.
     """
 
     rate: float
     confirms: bool
     client_cpu_share: float
     copies_missing: bool | None = None
+    late_copies_share: float | None = None
     verdict: str | None = None
     reason: str | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.capacity.hold import Hold
@@ -46,15 +46,27 @@ class CapacitySearch:
         """Whether the result rests on the hold asked for."""
         return self.search.request is not None and self.search.request.confirms
 
-    def add(self, done: SliceResult, *, copies_missing: bool | None = None) -> None:
+    def add(
+        self,
+        done: SliceResult,
+        *,
+        copies_missing: bool | None = None,
+        late_copies_share: float | None = None,
+    ) -> None:
         """Take what the load process said of the hold asked for, whose log is on disk. Raises EventLogError.
 
         `copies_missing`: whether the system knew of missing copies at its end; None where nobody asked, or could tell.
+        `late_copies_share` is as of Hold.
         """
         hold_request = self.search.request
         if hold_request is None:
             raise ValueError("the search is over")
-        self.search.add(self._hold(done, hold_request, copies_missing=bool(copies_missing)))
+        hold = replace(
+            self._hold(done, hold_request),
+            copies_missing=bool(copies_missing),
+            late_copies_share=late_copies_share,
+        )
+        self.search.add(hold)
         self.holds.append(
             HoldRecord(
                 **done.slice.model_dump(),
@@ -62,12 +74,13 @@ class CapacitySearch:
                 confirms=hold_request.confirms,
                 client_cpu_share=done.client.cpu_share or 0.0,
                 copies_missing=copies_missing,
+                late_copies_share=late_copies_share,
                 verdict=self.search.judgement.verdict,
                 reason=self.search.judgement.reason,
             )
         )
 
-    def _hold(self, done: SliceResult, hold_request: HoldRequest, *, copies_missing: bool) -> Hold:
+    def _hold(self, done: SliceResult, hold_request: HoldRequest) -> Hold:
         span = done.slice
         held = HeldSlice(
             number=span.slice,
@@ -77,7 +90,6 @@ class CapacitySearch:
             start_ns=span.start_ns,
             end_ns=span.end_ns,
             client_cpu_share=done.client.cpu_share or 0.0,
-            copies_missing=copies_missing,
         )
         return read_hold(self.working, held, self.level)
 

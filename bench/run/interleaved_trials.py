@@ -23,13 +23,14 @@ from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
 from bench.load.results import SliceResult
-from bench.model import SETTLING_SLICE, Node, Topic, Trial, of_group
+from bench.model import NANOS, SETTLING_SLICE, Node, Topic, Trial, of_group
 from bench.records.trial import MachineRecord, SliceRecord, TrialRecord
 from bench.run import trial_record
 from bench.run.capacity_search import CapacitySearch, search_of
 from bench.run.cluster_warm_up import GROWTH, round_summary
 from bench.run.compilers import Compilers
 from bench.run.emulated_disks import held_figures
+from bench.run.late_copies import LateCopies
 from bench.run.paused_servers import PausedServers
 from bench.run.testbed import Live, Testbed
 from bench.run.trial import READ_S, SILENCE_S
@@ -52,6 +53,7 @@ class _OpenTrial:
     record: TrialRecord
     producer: dict[str, Any]
     first_look: tuple[int, int] | None
+    late_copies: LateCopies
     slices: list[SliceResult] = field(default_factory=list)
     cycles: list[int] = field(default_factory=list)
     search: CapacitySearch | None = None
@@ -156,7 +158,11 @@ class InterleavedTrials:
         record.effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         testbed.subscribe(trial, topic, working / "receives")
         producer = testbed.open(trial, topic, working / "sends")
-        return _OpenTrial(testbed, sampler, trial, working, topic, record, producer, testbed.other_messages())
+        return _OpenTrial(
+            *(testbed, sampler, trial, working, topic, record, producer),
+            first_look=testbed.other_messages(),
+            late_copies=testbed.late_copies(trial),
+        )
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Load every trial in cycles of which nothing counts, until compilers rest and it gets no faster.
@@ -250,22 +256,29 @@ class InterleavedTrials:
     def _hold(self, open_trial: _OpenTrial, live: Live) -> None:
         """Hold the rate that a trial's search asks for. Raises LoadError where the load broke off."""
         self._current = trial = open_trial.trial
-        if open_trial.search is None or open_trial.search.request is None:
+        if open_trial.search is None or (request := open_trial.search.request) is None:
             return
         number = len(open_trial.slices) + len(open_trial.search.holds)
         open_trial.testbed.cluster.disks.set_delay(trial.case.disk)
         open_trial.testbed.cluster.sizes.set_limits(trial.case.node_size)
+        confirms = open_trial.search.confirms
+        if confirms:
+            open_trial.late_copies.begin()
         if trial.case.telemetry:
             open_trial.sampler.look_before(trial.number, number, scraped=False)
         with self._stop_unused(open_trial):
-            done = open_trial.testbed.hold(trial, number, open_trial.search.request, live)
+            done = open_trial.testbed.hold(trial, number, request, live)
         if trial.case.telemetry:
             open_trial.sampler.look_after(trial.number, number, scraped=False)
         if done.stalled:
-            rate = numbers.rate(open_trial.search.request.rate)
+            rate = numbers.rate(request.rate)
             raise LoadError(f"The load stopped at {rate} messages/s: the brokers no longer answered.")
-        copies_missing = open_trial.testbed.copies_missing(trial) if open_trial.search.confirms else None
-        open_trial.search.add(done, copies_missing=copies_missing)
+        limit_ns = done.slice.end_ns + round(request.overrun_s * NANOS)
+        open_trial.search.add(
+            done,
+            late_copies_share=open_trial.late_copies.share(limit_ns) if confirms else None,
+            copies_missing=open_trial.testbed.copies_missing(trial) if confirms else None,
+        )
 
     def _server_pids(self) -> Iterator[int]:
         for testbed in self._testbeds.values():

@@ -26,10 +26,11 @@ from bench.load.commands import (
     Verify,
 )
 from bench.load.results import LoadResult, ReadResult, SendCounts, SliceResult
-from bench.model import Case, Topic, Trial
+from bench.model import Case, Topic, Trial, of_group
 from bench.run.cluster import LiveCluster
 from bench.run.external_clusters import own_topics
 from bench.run.folder import RunFolder
+from bench.run.late_copies import LateCopies
 from bench.run.load_machines import LoadProcesses
 from bench.systems import endpoint as endpoints
 from bench.systems.external_access import ExternalAdmin
@@ -175,6 +176,14 @@ class Testbed:
             DrainConsumers(trial=trial.number, expected=expected, grace_s=_DRAIN_S, to_disk=True), _TAIL_S
         )
         return done
+
+    def late_copies(self, trial: Trial) -> LateCopies:
+        """Return what counts the copies that the servers of a trial write."""
+        counters = {
+            node.name: self.cluster.system.copy_counter(node)
+            for node in of_group(self.cluster.nodes, trial.case.group)
+        }
+        return LateCopies({name: counter for name, counter in counters.items() if counter})
 
     def copies_missing(self, trial: Trial) -> bool | None:
         """Ask whether the system knows of missing copies of a trial's topic; None where nobody can tell."""

@@ -98,6 +98,13 @@ class Consumer(Protocol):
         """Leave."""
 
 
+class CopyCounter(Protocol):
+    """Counts the copies that one storage node writes, without taking any of its time."""
+
+    def count(self) -> int | None:
+        """Return how many copies of messages, or of batches, it has written so far; None where that cannot be told."""
+
+
 SETTLES_S = 300.0
 """How long a healed cluster is given until every copy is there again."""
 
@@ -215,6 +222,12 @@ class System(Protocol):
 
     def scrape(self, node: Node) -> Scrape | None:
         """Return where a node shows its own figures, and under which names; None for one that does not."""
+
+    def copy_counter(self, node: Node) -> CopyCounter | None:
+        """Return what counts the copies that a node writes, where neither acknowledgements nor readers wait for all.
+
+        None for a node that keeps no messages, and where nothing counts them.
+        """
 
     def parts(self, case: Case) -> Parts:
         """Name the parts that nodes play in this case, such as leader, owner or ensemble."""

@@ -10,7 +10,7 @@ import pytest
 from bench.model import Case, Cluster, Jit, Load, Pacing, Settings, Topic
 from bench.run import wiring
 from bench.run.cluster import run_cluster
-from bench.systems.protocols import Admin, Parts, System
+from bench.systems.protocols import Admin, CopyCounter, Parts, System
 from bench.systems.server_metrics import Scrape
 
 CLUSTERS: dict[str, Mapping[str, int]] = {
@@ -39,6 +39,7 @@ class LiveSystem:
     admin: Admin
     nodes: list[str]
     scrapes: Mapping[str, Scrape]
+    copy_counters: Mapping[str, CopyCounter]
     parts: Parts
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
@@ -76,4 +77,5 @@ def live_system(
     folder: Path = tmp_path_factory.mktemp(name)
     with run_cluster(cluster, folder / "nodes", folder / "logs") as live:
         names, parts = [node.name for node in live.nodes], live.system.parts(case)
-        yield LiveSystem(live.system, live.endpoint, live.admin, names, live.scrapes, parts)
+        counters = {node.name: counter for node in live.nodes if (counter := live.system.copy_counter(node))}
+        yield LiveSystem(live.system, live.endpoint, live.admin, names, live.scrapes, counters, parts)

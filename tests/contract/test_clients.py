@@ -30,6 +30,7 @@ from bench.systems.protocols import (
     NOT_GIVEN,
     Admin,
     Consumer,
+    CopyCounter,
     Parts,
     Producer,
     Producers,
@@ -76,6 +77,7 @@ class LiveSystem(Protocol):
     admin: Admin
     nodes: list[str]
     scrapes: Mapping[str, Scrape]
+    copy_counters: Mapping[str, CopyCounter]
     parts: Parts
 
     def topic(self, partitions: int) -> Topic: ...
@@ -652,6 +654,20 @@ def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: Li
     assert state.available
     assert state.copies_missing is False
     assert ("in_sync" in live_system.system.states) == (state.in_sync is not None)
+
+
+def test_each_copy_is_counted_where_nobody_waits_for_it(live_system: LiveSystem) -> None:
+    """Two copies of each message (quorums 2-2-2); how far a reader has read may be an entry, too."""
+    counters = live_system.copy_counters
+    if not counters:
+        pytest.skip("nothing counts copies")
+    topic = live_system.topic(1)
+    before = sum(counter.count() or 0 for counter in counters.values())
+
+    send_sync(live_system, topic, 20)
+
+    copies = sum(counter.count() or 0 for counter in counters.values()) - before
+    assert 40 <= copies < 60
 
 
 def test_the_layout_names_nodes_of_the_cluster_for_every_partition(live_system: LiveSystem) -> None:

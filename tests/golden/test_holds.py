@@ -78,7 +78,10 @@ def searched(round_number: int, rate: int) -> TrialLog:
         configuration={"capacity": LEVEL},
         others={
             "load": LOAD | {"duration_s": 0.5, "messages": None},
-            "holds": [first, second | ({"copies_missing": True} if round_number else {})],
+            "holds": [
+                first | ({"late_copies_share": 0.004} if round_number else {}),
+                second | ({"copies_missing": True} if round_number else {}),
+            ],
             "node_size": {"measured": {"broker-1": {"cpu": 0.45}, "broker-2": {"cpu": 0.35}}},
         },
     )
@@ -111,6 +114,11 @@ def test_every_held_rate_is_counted_from_its_own_slice(run: Path) -> None:
 def test_a_hold_says_whether_copies_were_missing_at_its_end(run: Path) -> None:
     """Nobody asked in the first trial, as in logs of older versions."""
     assert [row["copies_missing"] for row in table(run, "holds")] == [None, None, None, True, None, True]
+
+
+def test_a_hold_says_how_many_copies_were_late(run: Path) -> None:
+    shares = [row["late_copies_share"] for row in table(run, "holds")]
+    assert shares == [None, None, 0.004, None, 0.004, None]
 
 
 def test_times_of_a_held_rate_count_from_when_messages_were_due(run: Path) -> None:

@@ -153,11 +153,15 @@ def test_the_late_share_decides(late: list[int], verdict: HoldVerdict) -> None:
         ({"failed": 1}, "1 message failed; the limit is 0."),
         ({"copies_missing": True}, "At its end copies were missing: a server did not keep up."),
         (
+            {"late_copies_share": 0.02},
+            "A storage node wrote 2 % of its copies only after the end; the limit is 1 %.",
+        ),
+        (
             {"backlogs": {"compaction": Slope(12, 0.5)}},
             "The backlog of compaction grew by 12 messages a second (95 % interval 11 to 13); the limit is 10.",
         ),
     ],
-    ids=["end to end", "sent", "failed", "copies", "backlog"],
+    ids=["end to end", "sent", "failed", "copies", "late copies", "backlog"],
 )
 def test_each_limit_fails_a_hold_and_says_why(change: dict[str, object], reason: str) -> None:
     judgement = judge(replace(CLEAN, **change), LEVEL)  # type: ignore[arg-type]
@@ -177,6 +181,10 @@ def test_each_limit_fails_a_hold_and_says_why(change: dict[str, object], reason:
 )
 def test_a_backlog_may_grow_by_a_hundredth_of_the_rate(slope: Slope, verdict: HoldVerdict) -> None:
     assert judge(replace(CLEAN, backlogs={"producers": slope}), LEVEL).verdict is verdict
+
+
+def test_a_hundredth_of_the_copies_may_be_late() -> None:
+    assert judge(replace(CLEAN, late_copies_share=0.01), LEVEL).verdict is HoldVerdict.PASSED
 
 
 def test_a_level_can_allow_more() -> None:
@@ -209,6 +217,7 @@ def test_a_hold_goes_on_as_a_longer_one() -> None:
     assert list(joined.late) == [1, 2, 3, 4, 5, 6]
     assert joined.limited_by_client
     assert joined.copies_missing
+    assert joined.late_copies_share is None
     assert joined.backlogs["producers"].messages_per_s == pytest.approx((2 * 2 + 8 * 4) / 6)
     assert joined.backlogs["producers"].standard_error == pytest.approx((6**2 + 8**2) ** 0.5 / 6)
     assert joined.backlogs["consumers"].messages_per_s == pytest.approx(5)
@@ -223,3 +232,13 @@ def test_holds_of_two_rates_are_not_one() -> None:
 def test_counts_of_different_seconds_are_refused() -> None:
     with pytest.raises(ValueError, match="same seconds"):
         replace(CLEAN, late=[0])
+
+
+@pytest.mark.parametrize(("share", "mean"), [(0.05, 0.03), (None, 0.02)])
+def test_late_copies_of_a_repeated_hold_are_averaged_where_they_were_counted(
+    share: float | None, mean: float
+) -> None:
+    one = replace(held([0] * 4), late_copies_share=0.02)
+    other = replace(held([0] * 2), late_copies_share=share)
+
+    assert one.merge(other).late_copies_share == pytest.approx(mean)

@@ -154,6 +154,7 @@ def hold_rows(
                 **times.get((trial.trial, record.slice), {}),
                 **{f"{name}_growth": slope.messages_per_s for name, slope in hold.backlogs.items()},
                 "copies_missing": record.copies_missing,
+                "late_copies_share": record.late_copies_share,
                 "client_cpu_share": record.client_cpu_share,
                 **cpu.get((trial.trial, record.slice), {}),
                 "verdict": judgement.verdict,
@@ -216,4 +217,5 @@ def held_slice(trial: TrialRecord, record: HoldRecord) -> HeldSlice:
         end_ns=record.end_ns,
         client_cpu_share=record.client_cpu_share,
         copies_missing=bool(record.copies_missing),
+        late_copies_share=record.late_copies_share,
     )

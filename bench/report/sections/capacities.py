@@ -44,7 +44,8 @@ def level(results: Results) -> str:
     return (
         f"99 % of the messages acknowledged within {numbers.duration(service_level.response_p99_ns)} of when they were "
         f"due, and with a consumer within {numbers.duration(service_level.end_to_end_p99_ns)}; every due message "
-        "sent; none failed; no copy known to be missing at the end; no backlog that grows by more than "
+        "sent; none failed; no copy known to be missing at the end; no storage node late with more than "
+        f"{numbers.share(service_level.most_backlog_growth)} of its copies; no backlog that grows by more than "
         f"{numbers.share(service_level.most_backlog_growth)} of the rate"
     )
 
@@ -114,11 +115,15 @@ def limit(results: Results, case: str) -> str:
     holds = results.holds[results.holds["trial"].isin(trials)]
     holds = holds[holds["verdict"].isin([HoldVerdict.FAILED, HoldVerdict.CLIENT_LIMITED])]
     long = holds[holds["confirms"].astype(bool)]
-    factors = Counter(_limiting_factor(hold) for _, hold in (holds if long.empty else long).iterrows())
+    most_late = results.service_level.most_backlog_growth
+    factors = Counter(
+        _limiting_factor(hold, most_late) for _, hold in (holds if long.empty else long).iterrows()
+    )
     return factors.most_common(1)[0][0] if factors else numbers.NOTHING
 
 
-def _limiting_factor(hold: pd.Series[Any]) -> str:
+def _limiting_factor(hold: pd.Series[Any], most_late: float) -> str:
+    """Name the limit that a hold broke; `most_late` is the largest share of late copies that the level allows."""
     if hold["verdict"] == HoldVerdict.CLIENT_LIMITED:
         return "the load process"
     due = max(1, int(hold["due"]))
@@ -128,6 +133,7 @@ def _limiting_factor(hold: pd.Series[Any]) -> str:
         (hold["late_end_to_end"] / due > LATE_SHARE, "end-to-end time"),
         (hold["sent"] < hold["due"], "messages never sent"),
         (hold.get("copies_missing") is True, "copies that did not keep up"),
+        ((hold.get("late_copies_share") or 0.0) > most_late, "copies that did not keep up"),
     )
     return next((name for broken, name in limits if broken), "a growing backlog")
 

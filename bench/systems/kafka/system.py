@@ -75,6 +75,9 @@ class Kafka:
         """See protocols.System."""
         return metrics.scrape(node)
 
+    def copy_counter(self, node: Node) -> None:
+        """See protocols.System: readers wait for every replica in sync."""
+
     def pause_s(self, case: Case) -> float:
         """See protocols.System."""
         return settings.pause_s(case)

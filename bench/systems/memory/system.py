@@ -61,6 +61,9 @@ class Memory:
     def scrape(self, node: Node) -> None:
         """See protocols.System: there are no nodes."""
 
+    def copy_counter(self, node: Node) -> None:
+        """See protocols.System: there are no nodes."""
+
     def pause_s(self, case: Case) -> float:  # noqa: ARG002
         """See protocols.System: there is none."""
         return 0.0

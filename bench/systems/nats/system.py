@@ -65,6 +65,9 @@ class Nats:
         """See protocols.System."""
         return metrics.scrape(node)
 
+    def copy_counter(self, node: Node) -> None:
+        """See protocols.System: nobody counts the replicas that are behind."""
+
     def pause_s(self, case: Case) -> float:  # noqa: ARG002
         """See protocols.System: an ordered consumer looks after 5 s of silence whether it is still there."""
         return 10.0

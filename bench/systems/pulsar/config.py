@@ -17,6 +17,7 @@ from bench.systems.pulsar.nodes import (
     config_file,
     data_folder,
     hosts_file,
+    journal_folder,
     metadata_address,
 )
 from bench.systems.servers import Servers
@@ -84,7 +85,7 @@ def _bookie(nodes: Sequence[Node], node: Node) -> dict[str, Scalar]:
         "advertisedAddress": node.address,
         # Without /ledgers at its end: with it the bookie says "cluster not initialized" and ends.
         "metadataServiceUri": f"metadata-store:zk:{metadata_address(nodes)}",
-        "journalDirectories": str(data_folder(node.directory) / "journal"),
+        "journalDirectories": str(journal_folder(node.directory)),
         "ledgerDirectories": str(data_folder(node.directory) / "ledgers"),
     }
 

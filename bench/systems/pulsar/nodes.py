@@ -170,6 +170,11 @@ def data_folder(directory: Path) -> Path:
     return directory / "data"
 
 
+def journal_folder(directory: Path) -> Path:
+    """Return where a bookie keeps its journal, given its folder; the files are in `current` below it."""
+    return data_folder(directory) / "journal"
+
+
 def start_order(nodes: Sequence[Node]) -> list[list[Node]]:
     """ZooKeeper alone first: on a busy machine the others would give up before it answers (zkTimeout)."""
     return [of_role(nodes, ZOOKEEPER), [node for node in nodes if node.role != ZOOKEEPER]]

@@ -22,6 +22,7 @@ from bench.systems.pulsar import (
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
 from bench.systems.pulsar.external_access import ExternalPulsar
+from bench.systems.pulsar.journal import Journal
 from bench.systems.pulsar.members import Member
 from bench.systems.server_metrics import Scrape
 from bench.systems.servers import Servers
@@ -72,6 +73,12 @@ class Pulsar:
     def scrape(self, node: Node) -> Scrape:
         """See protocols.System."""
         return metrics.scrape(node)
+
+    def copy_counter(self, node: Node) -> Journal | None:
+        """See protocols.System: acknowledgements and readers wait for Qa bookies, not for Qw."""
+        return (
+            Journal(nodes.journal_folder(node.directory) / "current") if node.role == nodes.BOOKIE else None
+        )
 
     def parts(self, case: Case) -> Parts:
         """See protocols.System. There are as many bookies to name as an ensemble has."""

@@ -1,0 +1,57 @@
+"""The entries of a bookie's journal, counted in its files: the bookie itself takes no part, so that it loses no time.
+
+The format is that of BookKeeper 4.7 and later. A file begins with 512 bytes that are no entries. Then each record has
+its length in 4 bytes; one of _PADDING has the length of its filling in the next 4. Zeros follow the last record, as
+space is allocated in advance. Files are named by when they were made, in hexadecimal digits.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from pathlib import Path
+
+_HEADER_BYTES = 512
+_LENGTH = struct.Struct(">i")
+_PADDING = -0x100
+
+
+class Journal:
+    """Counts a bookie's entries from file to file; those of messages, of batches and of how far consumers have read."""
+
+    def __init__(self, folder: Path) -> None:
+        """Count in the files of `folder`, from the first on."""
+        self._folder = folder
+        self._made = 0
+        self._place = 0
+        self._entries = 0
+
+    def count(self) -> int | None:
+        """Return how many entries the bookie has written by now; None where its files cannot be read."""
+        try:
+            files = sorted(self._folder.glob("*.txn"), key=lambda file: int(file.stem, 16))
+            for file in files:
+                made = int(file.stem, 16)
+                if made > self._made:
+                    self._made, self._place = made, _HEADER_BYTES
+                if made == self._made and file.stat().st_size:
+                    self._read_on(file)
+        except (OSError, ValueError):
+            return None
+        return self._entries if files else None
+
+    def _read_on(self, file: Path) -> None:
+        """Count the records of a file from where it was left; a record whose end is not there yet is left out."""
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            place, last = self._place, len(data) - 2 * _LENGTH.size
+            while place <= last:
+                (length,) = _LENGTH.unpack_from(data, place)
+                if length == _PADDING:
+                    (filling,) = _LENGTH.unpack_from(data, place + _LENGTH.size)
+                    place += 2 * _LENGTH.size + filling
+                elif length > 0:
+                    place += _LENGTH.size + length
+                    self._entries += 1
+                else:
+                    break
+            self._place = place

@@ -1,0 +1,132 @@
+"""The share of copies that came late, from counters of nodes, and a bookie's entries from the files of its journal."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from bench.run import late_copies
+from bench.run.late_copies import LateCopies
+from bench.systems.pulsar.journal import Journal
+
+HEADER = b"BKLG" + bytes(508)
+ROOM = bytes(4096)
+
+
+class Counter:
+    """A node that has written so many copies at one look after the other; the last count stays."""
+
+    def __init__(self, *counts: int | None) -> None:
+        self._counts = chain(counts, repeat(counts[-1]))
+
+    def count(self) -> int | None:
+        return next(self._counts)
+
+
+def share(*nodes: Sequence[int | None]) -> float | None:
+    copies = LateCopies({f"bookie-{number}": Counter(*counts) for number, counts in enumerate(nodes)})
+    copies.begin()
+    return copies.share(time.monotonic_ns())
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_copies, "_LOOK_S", 0.0)
+
+
+def test_the_node_that_is_furthest_behind_counts() -> None:
+    """Of 1,000 copies that each is given the second writes 150 late, the third 20."""
+    assert share([100, 1100], [200, 1050, 1200], [0, 980, 1000]) == pytest.approx(0.15)
+
+
+def test_what_every_node_still_writes_is_no_late_copy() -> None:
+    assert share([0, 1000, 1012], [0, 1000, 1006, 1012], [0, 1000, 1012]) == 0
+
+
+def test_a_node_that_writes_on_for_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert share([0, 1000], [0, 500, 600, 700, 800, 900, 1000]) == pytest.approx(0.5)
+
+    monkeypatch.setattr(late_copies, "_LONGEST_S", 0.0)
+    assert share([0, 1000], [0, 500, 600]) == 0  # a lower bound: nobody looked again
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [],
+        [[0, 900, 1000]],
+        [[0, 1000], [0, None]],
+        [[None], [0, 1000]],
+        [[0, 1000], [0, 500, None]],
+        [[0, 1000], [7]],
+    ],
+    ids=["no node", "one node", "silent", "silent before", "silent afterwards", "nothing written"],
+)
+def test_where_it_cannot_be_told_there_is_no_share(nodes: list[list[int | None]]) -> None:
+    assert share(*nodes) is None
+
+
+def test_copies_count_as_late_from_the_limit_on() -> None:
+    copies = LateCopies({"bookie-1": Counter(0, 1000), "bookie-2": Counter(0, 1000)})
+    copies.begin()
+    limit_ns = time.monotonic_ns() + 50_000_000
+
+    assert copies.share(limit_ns) == 0
+    assert time.monotonic_ns() >= limit_ns
+
+
+def entry(size: int) -> bytes:
+    return struct.pack(">i", size) + b"e" * size
+
+
+def padding(size: int) -> bytes:
+    return struct.pack(">ii", -0x100, size) + bytes(size)
+
+
+def write(folder: Path, name: str, *parts: bytes) -> None:
+    (folder / f"{name}.txn").write_bytes(b"".join(parts))
+
+
+def test_entries_of_a_journal_are_counted_without_its_padding_and_its_free_space(tmp_path: Path) -> None:
+    write(tmp_path, "18f", HEADER, entry(1000), padding(500), entry(7), entry(30), padding(0), ROOM)
+
+    assert Journal(tmp_path).count() == 3
+
+
+def test_a_journal_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    assert journal.count() is None
+
+    write(tmp_path, "fff", HEADER, ROOM)
+    assert journal.count() == 0
+    write(tmp_path, "fff", HEADER, entry(100), entry(200), ROOM)
+    assert journal.count() == 2
+    write(tmp_path, "fff", HEADER, entry(100), entry(200), padding(60), entry(1), ROOM)
+    assert journal.count() == 3
+
+
+def test_files_follow_one_another_by_when_they_were_made(tmp_path: Path) -> None:
+    """In the order of their numbers, not of their names; one that was read is not read again, nor missed once gone."""
+    write(tmp_path, "10000", HEADER, entry(1), entry(1), ROOM)
+    write(tmp_path, "fff", HEADER, entry(1), ROOM)
+    journal = Journal(tmp_path)
+    assert journal.count() == 3
+
+    (tmp_path / "fff.txn").unlink()
+    assert journal.count() == 3
+    write(tmp_path, "10001", HEADER, entry(1), ROOM)
+    assert journal.count() == 4
+
+
+def test_a_file_that_is_just_being_made_has_no_entries(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    write(tmp_path, "1", b"")
+    assert journal.count() == 0
+    write(tmp_path, "1", HEADER, entry(5), b"\0\0")
+
+    assert journal.count() == 1
