@@ -16,7 +16,6 @@ from bench.systems.protocols import CopyCounter
 _Counts: TypeAlias = Mapping[str, int]
 """How many copies each storage node has written."""
 
-_FEWEST_NODES = 2
 _LOOK_S = 0.3
 _LONGEST_S = 5.0
 """So long is waited for late copies: what is written later still does not count, and the share is a lower bound."""
@@ -37,25 +36,21 @@ class LateCopies:
     def share(self, limit_ns: int) -> float | None:
         """Return the share of late copies: of all that a node wrote since `begin`, what it wrote after `limit_ns`.
 
-        That of the node that has most; `limit_ns` is of the monotonic clock. Every node writes the same few entries
-        that are no messages (how far consumers have read), so what the node with the fewest writes after the limit is
-        taken off. It takes until no node writes any more, or some seconds. None where fewer than two nodes count
-        copies, or one cannot tell.
+        That of the node that has most; `limit_ns` is of the monotonic clock. It takes until no node writes any more, or
+        some seconds. None where no node wrote any, or one cannot tell.
         """
         counts_before = self._counts_before
         time.sleep(min(_LONGEST_S, max(0.0, (limit_ns - time.monotonic_ns()) / NANOS)))
-        if (
-            not counts_before
-            or not (counts_at_limit := self._count())
-            or not (settled_counts := self._settle(counts_at_limit))
-        ):
+        if counts_before is None or (counts_at_limit := self._count()) is None:
             return None
-        late_counts = {name: settled_counts[name] - counts_at_limit[name] for name in settled_counts}
-        written_counts = {name: settled_counts[name] - counts_before[name] for name in settled_counts}
-        if len(settled_counts) < _FEWEST_NODES or not all(written_counts.values()):
+        if (settled_counts := self._settle(counts_at_limit)) is None:
             return None
-        fewest = min(late_counts.values())
-        return max((late_counts[name] - fewest) / written_counts[name] for name in settled_counts)
+        shares = [
+            (count - counts_at_limit[name]) / (count - counts_before[name])
+            for name, count in settled_counts.items()
+            if count > counts_before[name]
+        ]
+        return max(shares, default=None)
 
     def _settle(self, counts: _Counts) -> _Counts | None:
         """Return the counts once they no longer grow; None where a node cannot tell."""

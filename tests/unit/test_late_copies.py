@@ -44,10 +44,6 @@ def test_the_node_that_is_furthest_behind_counts() -> None:
     assert share([100, 1100], [200, 1050, 1200], [0, 980, 1000]) == pytest.approx(0.15)
 
 
-def test_what_every_node_still_writes_is_no_late_copy() -> None:
-    assert share([0, 1000, 1012], [0, 1000, 1006, 1012], [0, 1000, 1012]) == 0
-
-
 def test_a_node_that_writes_on_for_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert share([0, 1000], [0, 500, 600, 700, 800, 900, 1000]) == pytest.approx(0.5)
 
@@ -59,13 +55,12 @@ def test_a_node_that_writes_on_for_long_is_waited_for(monkeypatch: pytest.Monkey
     "nodes",
     [
         [],
-        [[0, 900, 1000]],
         [[0, 1000], [0, None]],
         [[None], [0, 1000]],
         [[0, 1000], [0, 500, None]],
-        [[0, 1000], [7]],
+        [[5], [7]],
     ],
-    ids=["no node", "one node", "silent", "silent before", "silent afterwards", "nothing written"],
+    ids=["no node", "silent", "silent before", "silent afterwards", "nothing written"],
 )
 def test_where_it_cannot_be_told_there_is_no_share(nodes: list[list[int | None]]) -> None:
     assert share(*nodes) is None
@@ -80,8 +75,9 @@ def test_copies_count_as_late_from_the_limit_on() -> None:
     assert time.monotonic_ns() >= limit_ns
 
 
-def entry(size: int) -> bytes:
-    return struct.pack(">i", size) + b"e" * size
+def entry(size: int, mark: bytes = b"\x0e\x01") -> bytes:
+    """A message of so many bytes, or with another mark something else."""
+    return struct.pack(">i", 38 + size) + bytes(36) + mark + b"m" * size
 
 
 def padding(size: int) -> bytes:
@@ -96,6 +92,13 @@ def test_entries_of_a_journal_are_counted_without_its_padding_and_its_free_space
     write(tmp_path, "18f", HEADER, entry(1000), padding(500), entry(7), entry(30), padding(0), ROOM)
 
     assert Journal(tmp_path).count() == 3
+
+
+def test_only_messages_count_with_and_without_an_index_of_the_broker(tmp_path: Path) -> None:
+    position = entry(12, mark=b"\x08\x07")
+    write(tmp_path, "18f", HEADER, entry(9), position, entry(9, mark=b"\x0e\x02"), position, ROOM)
+
+    assert Journal(tmp_path).count() == 2
 
 
 def test_a_journal_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
