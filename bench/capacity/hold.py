@@ -28,8 +28,8 @@ class Hold:
     to end where no consumer had it within the level's time. `backlogs` holds the growth of each backlog by its name,
     such as "producers" or "consumers". With `limited_by_client` the load process was at its own limit. With
     `copies_missing` the system knew at the end of copies that were not there: a server did not keep up.
-    `late_copies_share` is of all copies that a storage node wrote for the hold those that it wrote after the hold's end
-    and the level's response time: the largest of any node; None where nobody counted them.
+    `late_copies_share` is the share of copies that the slowest storage node wrote late: after the hold's end plus the
+    limit of the response time. None where nobody counted them.
 
     Raises ValueError where the three counts are not of the same seconds.
     """

@@ -115,8 +115,8 @@ def _judge_late_copies(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
     if share is None:
         return
     reason = (
-        f"A storage node wrote {numbers.share(share)} of its copies only after the end; the limit is "
-        f"{numbers.share(limit)}."
+        f"A storage node wrote {numbers.share(share)} of its copies more than "
+        f"{numbers.duration(level.response_p99_ns)} after the end; the limit is {numbers.share(limit)}."
     )
     yield Judgement(_verdict(enough=share <= limit), reason)
 

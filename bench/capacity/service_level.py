@@ -18,7 +18,8 @@ class ServiceLevel:
 
     Times are in ns. `least_sent_share` is the least share of the due messages that must be sent. `most_failed` is the
     most messages that may fail. `most_backlog_growth` is the most that any backlog may grow by in a second, as a share
-    of the messages that are due in a second: 0.01 is 1 %.
+    of the messages that are due in a second: 0.01 is 1 %. It is also the largest share of copies that a storage node
+    may write late.
     """
 
     response_p99_ns: int = 50_000_000

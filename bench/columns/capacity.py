@@ -70,9 +70,9 @@ HOLDS = ResultTable(
         *columns(
             "late_copies_share",
             Kind.REAL,
-            "Of all copies that a storage node wrote for the hold, those that it wrote after the hold's end and the "
-            "service level's response time; the largest of any node. Null where acknowledgements or readers wait for "
-            "every copy, for a hold that does not confirm, and in results of older versions.",
+            "The share of copies that the slowest storage node wrote late: after the hold's end plus the limit of the "
+            "response time. Null where nobody counted: systems other than Pulsar, external clusters, holds that do not "
+            "confirm, results of older versions.",
             unit="1",
         ),
         *columns("client_cpu_share", Kind.REAL, "Of a core, of the load process.", unit="1", required=True),

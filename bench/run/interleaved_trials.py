@@ -273,12 +273,13 @@ class InterleavedTrials:
         if done.stalled:
             rate = numbers.rate(request.rate)
             raise LoadError(f"The load stopped at {rate} messages/s: the brokers no longer answered.")
-        limit_ns = done.slice.end_ns + round(request.overrun_s * NANOS)
-        open_trial.search.add(
-            done,
-            late_copies_share=open_trial.late_copies.share(limit_ns) if confirms else None,
-            copies_missing=open_trial.testbed.copies_missing(trial) if confirms else None,
-        )
+        if not confirms:
+            open_trial.search.add(done)
+            return
+        open_trial.late_copies.end(done.slice.end_ns + round(request.overrun_s * NANOS))
+        copies_missing = open_trial.testbed.copies_missing(trial)
+        late_copies_share = open_trial.late_copies.share()
+        open_trial.search.add(done, copies_missing=copies_missing, late_copies_share=late_copies_share)
 
     def _server_pids(self) -> Iterator[int]:
         for testbed in self._testbeds.values():

@@ -218,6 +218,28 @@ def test_trials_that_ended_before_all_was_read_leave_open_what_is_lost() -> None
     assert outage.startswith("Writes and reads stopped for 6.0 s")
 
 
+def test_who_may_have_lost_messages_is_not_said_to_have_lost_none() -> None:
+    endless = Trial(lost=None, unread=12_000, verdict="unknown")
+    found = results(
+        kafka(*[Trial(lost=7, sent=(0, 1))] * 5),
+        pulsar(Trial(), *[endless] * 4, quorums="2-2-2"),
+        pulsar(Trial(), quorums="3-3-2"),
+    )
+
+    loss, unfinished, *_ = texts(found)
+
+    assert loss.startswith("Acknowledged messages were lost on Kafka, none on Pulsar (3 copies, wait for 2).")
+    assert unfinished.startswith(
+        "On Pulsar (2 copies, wait for all), 48,000 of 240,000 acknowledged messages had"
+    )
+
+
+def test_a_trial_that_is_invalid_for_another_reason_leaves_nothing_open() -> None:
+    found = results(kafka(*[Trial()] * 5, Trial(lost=None, unread=9, verdict="invalid")))
+
+    assert texts(found)[0].startswith("Nothing was lost;")
+
+
 def test_where_a_fault_repeats_the_times_are_added_up() -> None:
     kills = (7.31, 6.52, 5.93, 7.65, 6.73, 6.05, 7.13, 5.56, 5.87, 7.25, 6.04)
     mostly_short = (0.24, 0.06, 0.24, 0.18, 0.22, 0.08, 0.1, 0.71, 14.75, 0.84, 0.12)

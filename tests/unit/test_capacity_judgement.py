@@ -154,7 +154,7 @@ def test_the_late_share_decides(late: list[int], verdict: HoldVerdict) -> None:
         ({"copies_missing": True}, "At its end copies were missing: a server did not keep up."),
         (
             {"late_copies_share": 0.02},
-            "A storage node wrote 2 % of its copies only after the end; the limit is 1 %.",
+            "A storage node wrote 2 % of its copies more than 50 ms after the end; the limit is 1 %.",
         ),
         (
             {"backlogs": {"compaction": Slope(12, 0.5)}},

@@ -11,12 +11,14 @@ from typing import Any, Self
 import pytest
 
 from bench.errors import LoadError
+from bench.load.commands import RateHold
 from bench.load.results import ReadResult, SendCounts, SliceResult
 from bench.model import Case, Cluster, Load, Pacing, Topic, Trial
-from bench.records.trial import ClientRecord, DiskRecord, SpanRecord, TrialRecord
+from bench.records.trial import ClientRecord, DiskRecord, HoldRecord, SpanRecord, TrialRecord
 from bench.run import interleaved_trials
 from bench.run.folder import RunFolder, create
 from bench.run.interleaved_trials import InterleavedTrials, growth
+from bench.run.late_copies import LateCopies
 
 CYCLES = 10
 
@@ -156,6 +158,16 @@ class Servers:
 
     def consume(self, *_: object) -> dict[str, Any]:
         return {"received": 0, "complete": True, "reason": None}
+
+    def late_copies(self, _trial: Trial) -> Any:
+        return LateCopies({})
+
+    def hold(self, trial: Trial, number: int, _held: object, live: object) -> SliceResult:
+        return self.run_slice(trial, number, live)
+
+    def copies_missing(self, _trial: Trial) -> bool:
+        self.events.append("asked for missing copies")
+        return False
 
     def other_messages(self) -> None:
         """The cluster is the suite's own."""
@@ -360,3 +372,58 @@ def test_a_trial_that_stalls_takes_no_more_slices_and_is_invalid(folder: RunFold
         2: "invalid",
     }
     assert Counter(trial for trial, *_ in servers.events) == {0: CYCLES, 1: CYCLES, 2: 4}
+
+
+class SearchOfTwoHolds:
+    """Asks for a short hold, then for a long one; `figures` has what it got beside them."""
+
+    def __init__(self) -> None:
+        self.holds: list[HoldRecord] = []
+        self.figures: list[dict[str, object]] = []
+
+    @property
+    def confirms(self) -> bool:
+        return len(self.figures) == 1
+
+    @property
+    def request(self) -> RateHold | None:
+        hold = RateHold(rate=100, lead_in_s=0.1, seconds=0.5, overrun_s=0.05)
+        return hold if len(self.figures) < 2 else None
+
+    def add(self, _done: SliceResult, **figures: object) -> None:
+        self.figures.append(figures)
+
+
+class CopiesOfOneHold:
+    """Notes among the events of a cluster when copies are counted, with the limit."""
+
+    def __init__(self, events: list[Any]) -> None:
+        self._events = events
+
+    def begin(self) -> None:
+        self._events.append("copies before")
+
+    def end(self, limit_ns: int) -> None:
+        self._events.append(f"copies at {limit_ns}")
+
+    def share(self) -> float:
+        self._events.append("late copies")
+        return 0.02
+
+
+def test_late_copies_are_counted_from_before_a_long_hold_to_after_its_limit(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers, search = Servers(folder), SearchOfTwoHolds()
+    monkeypatch.setattr(servers, "late_copies", lambda _trial: CopiesOfOneHold(servers.events))
+    monkeypatch.setattr(
+        interleaved_trials, "search_of", lambda trial, *_: search if trial.number == 1 else None
+    )
+
+    assert measure(servers)[0] is None
+
+    short, begin, long, *after = servers.events[3 * CYCLES :]
+    assert (short, begin, long) == ((1, CYCLES, "1ms"), "copies before", (1, CYCLES, "1ms"))
+    end_ns = 1_000 * (3 * CYCLES + 3) + 500
+    assert after == [f"copies at {end_ns + 50_000_000}", "asked for missing copies", "late copies"]
+    assert search.figures == [{}, {"copies_missing": False, "late_copies_share": 0.02}]

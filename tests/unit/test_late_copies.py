@@ -31,7 +31,8 @@ class Counter:
 def share(*nodes: Sequence[int | None]) -> float | None:
     copies = LateCopies({f"bookie-{number}": Counter(*counts) for number, counts in enumerate(nodes)})
     copies.begin()
-    return copies.share(time.monotonic_ns())
+    copies.end(0)
+    return copies.share()
 
 
 @pytest.fixture(autouse=True)
@@ -40,15 +41,16 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_node_that_is_furthest_behind_counts() -> None:
-    """Of 1,000 copies that each is given the second writes 150 late, the third 20."""
-    assert share([100, 1100], [200, 1050, 1200], [0, 980, 1000]) == pytest.approx(0.15)
+    """Of 1,000 copies that each is given the second writes 150 late, the third 20. Two looks make the limit's count."""
+    assert share([100, 1100], [200, 1050, 1050, 1200], [0, 900, 980, 1000]) == pytest.approx(0.15)
 
 
 def test_a_node_that_writes_on_for_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert share([0, 1000], [0, 500, 600, 700, 800, 900, 1000]) == pytest.approx(0.5)
+    """Also where it pauses for three looks."""
+    assert share([0, 1000], [0, 500, 500, 600, 700, 700, 700, 700, 1000]) == pytest.approx(0.5)
 
     monkeypatch.setattr(late_copies, "_LONGEST_S", 0.0)
-    assert share([0, 1000], [0, 500, 600]) == 0  # a lower bound: nobody looked again
+    assert share([0, 1000], [0, 500, 500, 600]) == 0  # a lower bound: nobody looked again
 
 
 @pytest.mark.parametrize(
@@ -57,10 +59,10 @@ def test_a_node_that_writes_on_for_long_is_waited_for(monkeypatch: pytest.Monkey
         [],
         [[0, 1000], [0, None]],
         [[None], [0, 1000]],
-        [[0, 1000], [0, 500, None]],
-        [[5], [7]],
+        [[0, 1000], [0, 500, 500, None]],
+        [[0, 1000], [500]],
     ],
-    ids=["no node", "silent", "silent before", "silent afterwards", "nothing written"],
+    ids=["no node", "silent", "silent before", "silent afterwards", "stuck"],
 )
 def test_where_it_cannot_be_told_there_is_no_share(nodes: list[list[int | None]]) -> None:
     assert share(*nodes) is None
@@ -71,8 +73,20 @@ def test_copies_count_as_late_from_the_limit_on() -> None:
     copies.begin()
     limit_ns = time.monotonic_ns() + 50_000_000
 
-    assert copies.share(limit_ns) == 0
+    copies.end(limit_ns)
+
     assert time.monotonic_ns() >= limit_ns
+    assert copies.share() == 0
+
+
+def test_without_counters_nobody_waits() -> None:
+    copies = LateCopies({})
+    begun_s = time.monotonic()
+    copies.begin()
+    copies.end(time.monotonic_ns() + 10**10)
+
+    assert copies.share() is None
+    assert time.monotonic() - begun_s < 5
 
 
 def entry(size: int, mark: bytes = b"\x0e\x01") -> bytes:

@@ -224,8 +224,7 @@ def _unread(outcome: FaultOutcome) -> dict[str, Any]:
 def _unfinished_reads(run: FaultRun) -> Iterator[dict[str, Any]]:
     """Give, by system, what was not read in trials that do not count because their full read never reached the end."""
     for part in run.parts:
-        trials = part.trials[part.trials["state"] == "finished"]
-        unread = trials[(trials["verdict"] != "valid") & (pd.to_numeric(trials["unread"]) > 0)]
+        unread = fault_outcome.unfinished_reads(part.trials)
         if unread.empty:
             continue
         cases = list(dict.fromkeys(map(str, unread["case"])))
@@ -235,7 +234,7 @@ def _unfinished_reads(run: FaultRun) -> Iterator[dict[str, Any]]:
             "count": numbers.count(int(pd.to_numeric(unread["unread"]).sum())),
             "acked": numbers.count(int(pd.to_numeric(unread["acked"]).sum())),
             "trials": len(unread),
-            "all_trials": int(trials["case"].isin(cases).sum()),
+            "all_trials": int(part.trials["case"].isin(cases).sum()),
         }
 
 

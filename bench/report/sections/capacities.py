@@ -41,12 +41,14 @@ def level(results: Results) -> str:
     if results.capacities.empty:
         return ""
     service_level = results.service_level
+    most_late = numbers.share(service_level.most_backlog_growth)
+    counted = "late_copies_share" in results.holds and results.holds["late_copies_share"].notna().any()
+    late_copies = f"no storage node late with more than {most_late} of its copies; " if counted else ""
     return (
         f"99 % of the messages acknowledged within {numbers.duration(service_level.response_p99_ns)} of when they were "
         f"due, and with a consumer within {numbers.duration(service_level.end_to_end_p99_ns)}; every due message "
-        "sent; none failed; no copy known to be missing at the end; no storage node late with more than "
-        f"{numbers.share(service_level.most_backlog_growth)} of its copies; no backlog that grows by more than "
-        f"{numbers.share(service_level.most_backlog_growth)} of the rate"
+        f"sent; none failed; no copy known to be missing at the end; {late_copies}no backlog that grows by more than "
+        f"{most_late} of the rate"
     )
 
 

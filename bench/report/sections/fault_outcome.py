@@ -26,7 +26,8 @@ class FaultOutcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
     `trials` and `valid` count trials. `unread` has the acknowledged messages of each valid trial, `acked` in all of
-    them, that a full read which broke off did not reach; with `reads_wait` the promise allows that. `duplicates` and
+    them, that a full read which broke off did not reach; with `reads_wait` the promise allows that. `unfinished_reads`
+    counts the trials that do not count for that reason. `duplicates` and
     `out_of_order` hold the counts of each valid trial, `unanswered` those of the sends that failed or of which nobody
     knows. `coverage` states whether what broke is within what the configuration promises, which is to survive
     `survives`. `once` states whether it promises that each message is there once. `resends` states whether its producer
@@ -42,6 +43,7 @@ class FaultOutcome:
     reads: Outage | None
     loss: Loss | None
     unread: tuple[int, ...]
+    unfinished_reads: int
     reads_wait: bool
     acked: int
     duplicates: tuple[int, ...]
@@ -68,9 +70,9 @@ class FaultOutcome:
         """What happened to acknowledged messages: lost, unread, none lost, or unknown."""
         if any(self.unread):
             return "unread"
-        if self.loss is None:
-            return "unknown"
-        return "lost" if self.loss.most else "none lost"
+        if self.most_lost_messages:
+            return "lost"
+        return "unknown" if self.loss is None or self.unfinished_reads else "none lost"
 
     @property
     def broken_promise(self) -> bool:
@@ -112,6 +114,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         reads=outage.reads(results, trials),
         loss=loss.loss(results, trials),
         unread=tuple(map(int, pd.to_numeric(valid["unread"]).fillna(0))),
+        unfinished_reads=len(unfinished_reads(trials)),
         reads_wait=bool(tried) and all(tried_case.reads_wait for tried_case in tried),
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
@@ -129,6 +132,11 @@ def outcomes(results: Results, part: sweep.Part, labels: Labels) -> list[FaultOu
     """Return the outcome of each case of a system that has a valid trial, in the scenario's order."""
     cases = part.cases[part.cases["rounds"] > 0]["case"]
     return [outcome(results, part, labels, [str(case)]) for case in cases]
+
+
+def unfinished_reads(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials that do not count as their full read never reached the end: messages may be lost, or not."""
+    return trials[(trials["verdict"] == "unknown") & (pd.to_numeric(trials["unread"]) > 0)]
 
 
 def same_fate(first: FaultOutcome, second: FaultOutcome) -> bool:

@@ -46,7 +46,7 @@ class Journal:
         return self._messages if files else None
 
     def _read_on(self, file: Path) -> None:
-        """Count the records of a file from where it was left; a record whose end is not there yet is left out."""
+        """Count the records of a file from where it was left; one that is just being written may count next time."""
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
             place, last = self._place, len(data) - 2 * _LENGTH.size
             while place <= last:
