@@ -86,7 +86,7 @@ def help_(
 def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenario files or names.")],
 ) -> None:
-    """Check scenario files in every profile, without starting anything; fetches server versions that they name."""
+    """Check scenario files in every profile, without starting anything."""
     wrong = 0
     for file in files:
         for profile in scenario.PROFILES:

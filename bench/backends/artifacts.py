@@ -65,7 +65,7 @@ def _requirement(definition: Path) -> tuple[str, str]:
 def server_home(system: str, version: str | None = None) -> Path:
     """The folder of an installed server: `lib/` with its jars and `conf/` where it ships one, or `bin/`."""
     version = version or default_version(system)
-    home = _home(system, version)
+    home = home_folder(system, version)
     if not home.is_dir():
         raise SetupError(
             f"{system} {version} is not installed: there is no {home}. "
@@ -80,7 +80,7 @@ def fetch(system: str, version: str | None = None) -> Path:
     A home appears whole or not at all, and of several that fetch at once one does the work.
     """
     version = version or default_version(system)
-    home = _home(system, version)
+    home = home_folder(system, version)
     if _made_from(home) == _fingerprint(system):
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,8 @@ def _definition(system: str) -> Path:
     raise SetupError(f"{system} has no server to install: there is no pom.xml or server.txt in {folder}.")
 
 
-def _home(system: str, version: str) -> Path:
+def home_folder(system: str, version: str) -> Path:
+    """Return where a server is once it is installed."""
     return cache_root() / system / version
 
 

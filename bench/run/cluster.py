@@ -26,7 +26,7 @@ from bench.run.emulated_disks import EmulatedDisks
 from bench.run.external_clusters import access_to
 from bench.run.folder import RunFolder
 from bench.run.node_sizes import BackendLimits, NodeSizes, NoLimits
-from bench.run.wiring import system
+from bench.run.wiring import require_server, system
 from bench.systems import java
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
@@ -121,7 +121,8 @@ def run_cluster(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster
 
     A cluster that somebody else runs is connected to instead, and left as it is.
 
-    Raises ClusterError or NodeDiedError, with the end of the node's log, when it doesn't come up.
+    Raises ClusterError or NodeDiedError, with the end of the node's log, when it doesn't come up; SetupError where its
+    servers are not installed.
     """
     side = system(spec.system)
     if spec.external:
@@ -140,6 +141,7 @@ def run_cluster(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster
                 start_s=0.0,
             )
         return
+    require_server(spec.system, spec.version)
     all_nodes = nodes(spec, folder)
     servers = [node for node in all_nodes if node.role not in {PROCESSOR, MEMBER}]
     folder.mkdir(parents=True, exist_ok=True)

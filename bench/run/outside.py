@@ -44,18 +44,13 @@ def prepare(  # noqa: PLR0913, PLR0917 - what a user may choose
     clusters: Sequence[Path] = (),
     backend: str = PROCESS,
 ) -> Plan:
-    """Read, check and plan a scenario; fetches server versions that it names and that are not there.
+    """Read, check and plan a scenario.
 
     With the files of external `clusters` it is planned for these, and each is asked for its facts.
     """
     loaded = load(find(name), profile, overrides)
     if clusters:
         return plan(loaded, seed, external=external_clusters.connect(clusters))
-    preflight.fetch_missing(
-        (system, version)
-        for system, spec in loaded.scenario.systems.specs().items()
-        for version in spec.versions()
-    )
     return plan(loaded, seed, backend=backend)
 
 
@@ -156,7 +151,11 @@ def _machine(run_plan: Plan) -> AbstractContextManager[None]:
 
 
 def _check(run_plan: Plan, out: Path) -> None:
-    """Refuse what this machine cannot do before anything starts."""
+    """Refuse what this machine cannot do before anything starts; fetch server versions that are not there yet."""
+    clusters = [trial.case.cluster for trial in run_plan.trials]
+    preflight.fetch_missing(
+        dict.fromkeys((cluster.system, cluster.version) for cluster in clusters if not cluster.external)
+    )
     fault_check.require(trial.case for trial in run_plan.trials)
     cases = [trial.case for trial in run_plan.trials]
     written_bytes = max(map(preflight.trial_bytes, cases), default=0)

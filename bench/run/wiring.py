@@ -17,7 +17,7 @@ _MEMORY = Path("/dev/shm/bench-memory")  # noqa: S108 - shared memory is the poi
 @cache
 def servers(name: str) -> Servers:
     """Return where a system's server archives and class-data archives are."""
-    return Servers(home=partial(artifacts.server_home, name), archive=partial(_archive, name))
+    return Servers(home=partial(artifacts.home_folder, name), archive=partial(_archive, name))
 
 
 def _archive(name: str, version: str, role: str) -> Path:
@@ -29,6 +29,12 @@ def _archive(name: str, version: str, role: str) -> Path:
 def system(name: str) -> System:
     """Return the system of that name, for the side that starts servers."""
     return describe(name).connect(servers(name), _MEMORY)
+
+
+def require_server(name: str, server_version: str) -> None:
+    """Raise SetupError where a server's version is not installed."""
+    if describe(name).installation:
+        artifacts.server_home(name, server_version)
 
 
 def version(name: str) -> str:

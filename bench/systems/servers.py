@@ -26,9 +26,12 @@ class Servers:
         return self.home(version) / "agent" / "jmx_prometheus_javaagent.jar"
 
     def class_path(self, version: str) -> str:
-        """All jars by name, in a fixed order: a class-data archive is valid for one exact class path."""
+        """All jars by name, in a fixed order: a class-data archive is valid for one exact class path.
+
+        Empty for a server that is not installed, whose nodes can only be planned.
+        """
         lib = self.home(version) / "lib"
         jars = sorted(lib.glob("*.jar"))
-        if not jars:
+        if not jars and lib.parent.exists():
             raise SetupError(f"There is no jar in {lib}, so no server can be started: run `make setup`.")
         return os.pathsep.join(map(str, jars))

@@ -94,6 +94,12 @@ def test_the_class_path_is_every_jar_in_order(tmp_path: Path) -> None:
     assert servers.class_path("1") == f"{lib / 'a.jar'}:{lib / 'b.jar'}"
 
 
+def test_a_server_that_is_not_installed_has_an_empty_class_path(tmp_path: Path) -> None:
+    servers = Servers(home=lambda version: tmp_path / version, archive=lambda *_: tmp_path)
+
+    assert not servers.class_path("9.9")
+
+
 def test_a_home_without_jars_says_what_to_do(tmp_path: Path) -> None:
     servers = Servers(home=lambda _: tmp_path, archive=lambda *_: tmp_path)
 

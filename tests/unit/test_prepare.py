@@ -1,5 +1,6 @@
 """Scenarios on their way to a plan: whole configurations, disks, and what cannot be had is refused at once."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from bench.backends import fsync_gate
 from bench.errors import ScenarioError, SetupError
 from bench.faults.kinds.isolate import Isolate
 from bench.run import fault_check, outside
+from bench.run.cluster import run_cluster
 
 SCENARIO = """
 name: refused
@@ -282,3 +284,19 @@ def test_a_variant_has_its_own_systems_settings_and_sweeps_nothing(
 
     with pytest.raises(ScenarioError, match=said):
         outside.prepare(str(file), "standard", (), 1)
+
+
+def test_a_scenario_is_planned_without_its_servers_and_started_only_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "empty"))
+
+    planned = outside.prepare("versions", "standard", (), 1)
+
+    spec = planned.trials[0].case.cluster
+    with (
+        pytest.raises(SetupError, match=rf"{spec.system} {re.escape(spec.version)} is not installed"),
+        run_cluster(spec, tmp_path / "nodes", tmp_path / "logs"),
+    ):
+        pass
+    assert not (tmp_path / "nodes").exists()
