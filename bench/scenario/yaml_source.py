@@ -11,6 +11,10 @@ import yaml
 
 from bench.errors import ScenarioError
 
+_OPENING = "[{-?"
+"""What opens a list or a mapping on the same line."""
+_MOST_OPENED = 10_000
+
 KeyPath: TypeAlias = tuple[str | int, ...]
 
 
@@ -65,7 +69,8 @@ def read(file: Path) -> YamlDocument:
     """Read one YAML mapping. Raises ScenarioError for what isn't YAML, isn't a mapping or repeats a key."""
     try:
         text = file.read_text(encoding="utf-8")
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        _require_shallow(file, text)
+        root = yaml.compose(text, Loader=yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError) as error:
         message = f"{file}: cannot be read: {error}"
         raise ScenarioError(message) from error
@@ -81,6 +86,12 @@ def read(file: Path) -> YamlDocument:
         raise ScenarioError(
             f"{file}: an alias (*) in it stands for something that it is a part of"
         ) from error
+
+
+def _require_shallow(file: Path, text: str) -> None:
+    """Raise ScenarioError for a text that might be nested so deeply that libyaml ends the process."""
+    if sum(map(text.count, _OPENING)) > _MOST_OPENED:
+        raise ScenarioError(f"{file}: it has more than {_MOST_OPENED:,} lists and mappings; split it")
 
 
 def _no_yaml(file: Path, error: yaml.YAMLError, line: int = 1) -> ScenarioError:

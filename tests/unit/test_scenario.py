@@ -191,6 +191,8 @@ def test_an_unknown_key_deep_down_is_refused_with_what_is_allowed_there(tmp_path
             "stands for something that it is a part of",
         ),
         ("duration: 2s", "duration: [", "this is not YAML"),
+        ("duration: 2s", "duration: " + 100_000 * "[", "more than 10,000 lists and mappings"),
+        ("duration: 2s", "duration:\n  " + 100_000 * "- ", "more than 10,000 lists and mappings"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
