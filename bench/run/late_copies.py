@@ -1,7 +1,7 @@
 """Copies that storage nodes write only after a held rate has ended.
 
-Where acknowledgements and readers do not wait for every copy (Pulsar: Qw > Qa), a storage node can fall behind without
-a late message, a missing copy or a growing backlog of producers or consumers.
+On Pulsar with Qw > Qa acknowledgements and readers do not wait for every copy. A storage node can then fall behind
+unseen: no message is late, no copy is marked as missing, and no other backlog grows.
 """
 
 from __future__ import annotations
