@@ -75,7 +75,7 @@ def read(file: Path) -> YamlDocument:
         message = f"{file}: cannot be read: {error}"
         raise ScenarioError(message) from error
     except yaml.YAMLError as error:
-        raise _no_yaml(file, error) from error
+        raise _no_yaml(file, error, line=1, last_line=text.count("\n") + 1) from error
     if not isinstance(root, yaml.MappingNode):
         message = f"{file}:1: this is not a mapping of keys (name: value)"
         raise ScenarioError(message)
@@ -94,10 +94,12 @@ def _require_shallow(file: Path, text: str) -> None:
         raise ScenarioError(f"{file}: it has more than {_MOST_OPENED:,} lists and mappings; split it")
 
 
-def _no_yaml(file: Path, error: yaml.YAMLError, line: int = 1) -> ScenarioError:
+def _no_yaml(file: Path, error: yaml.YAMLError, line: int, last_line: int) -> ScenarioError:
+    """Return the error with the line that it names, `last_line` where that is behind the end; else with `line`."""
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    line = min(mark.line + 1, last_line) if mark else line
     problem = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error).splitlines()[0]
-    return ScenarioError(f"{file}:{mark.line + 1 if mark else line}: this is not YAML: {problem}")
+    return ScenarioError(f"{file}:{line}: this is not YAML: {problem}")
 
 
 class _Reader:
@@ -133,7 +135,7 @@ class _Reader:
         try:
             return self._loader.construct_object(node)
         except yaml.YAMLError as error:
-            raise _no_yaml(self._file, error, line) from error
+            raise _no_yaml(self._file, error, line, last_line=line) from error
         except ValueError as error:  # looks like a date or a number, and is none
             raise ScenarioError(f"{self._file}:{line}: {node.value!r} is no value: {error}") from error
 
