@@ -105,9 +105,7 @@ def _mean_late_copies(first: Hold, second: Hold) -> float | None:
         for hold in (first, second)
         if hold.late_copies_share is not None
     ]
-    if not shares:
-        return None
-    return sum(share * seconds for share, seconds in shares) / sum(seconds for _, seconds in shares)
+    return _mean_by_seconds(shares) if shares else None
 
 
 def _mean_slope(first: Hold, second: Hold, name: str) -> Slope:
@@ -115,6 +113,11 @@ def _mean_slope(first: Hold, second: Hold, name: str) -> Slope:
     parts = [(hold.backlogs[name], hold.seconds) for hold in (first, second) if name in hold.backlogs]
     total = sum(seconds for _, seconds in parts)
     return Slope(
-        sum(slope.messages_per_s * seconds for slope, seconds in parts) / total,
+        _mean_by_seconds([(slope.messages_per_s, seconds) for slope, seconds in parts]),
         math.hypot(*(slope.standard_error * seconds for slope, seconds in parts)) / total,
     )
+
+
+def _mean_by_seconds(parts: Sequence[tuple[float, float]]) -> float:
+    """Average values, each with the seconds that it is of."""
+    return sum(value * seconds for value, seconds in parts) / sum(seconds for _, seconds in parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.capacity.hold import Hold
@@ -61,12 +61,14 @@ class CapacitySearch:
         hold_request = self.search.request
         if hold_request is None:
             raise ValueError("the search is over")
-        hold = replace(
-            self._hold(done, hold_request),
-            copies_missing=bool(copies_missing),
-            late_copies_share=late_copies_share,
+        self.search.add(
+            self._hold(
+                done,
+                hold_request,
+                copies_missing=bool(copies_missing),
+                late_copies_share=late_copies_share,
+            )
         )
-        self.search.add(hold)
         self.holds.append(
             HoldRecord(
                 **done.slice.model_dump(),
@@ -80,7 +82,14 @@ class CapacitySearch:
             )
         )
 
-    def _hold(self, done: SliceResult, hold_request: HoldRequest) -> Hold:
+    def _hold(
+        self,
+        done: SliceResult,
+        hold_request: HoldRequest,
+        *,
+        copies_missing: bool,
+        late_copies_share: float | None,
+    ) -> Hold:
         span = done.slice
         held = HeldSlice(
             number=span.slice,
@@ -90,6 +99,8 @@ class CapacitySearch:
             start_ns=span.start_ns,
             end_ns=span.end_ns,
             client_cpu_share=done.client.cpu_share or 0.0,
+            copies_missing=copies_missing,
+            late_copies_share=late_copies_share,
         )
         return read_hold(self.working, held, self.level)
 

@@ -151,15 +151,13 @@ def _machine(run_plan: Plan) -> AbstractContextManager[None]:
 
 
 def _check(run_plan: Plan, out: Path) -> None:
-    """Refuse what this machine cannot do before anything starts; fetch server versions that are not there yet."""
-    clusters = [trial.case.cluster for trial in run_plan.trials]
-    preflight.fetch_missing(
-        dict.fromkeys((cluster.system, cluster.version) for cluster in clusters if not cluster.external)
-    )
-    fault_check.require(trial.case for trial in run_plan.trials)
+    """Refuse what this machine cannot do before anything starts, then fetch server versions that are not there yet."""
     cases = [trial.case for trial in run_plan.trials]
+    fault_check.require(cases)
     written_bytes = max(map(preflight.trial_bytes, cases), default=0)
     preflight.check(side_by_side(cases), out, written_bytes)
+    own_clusters = [case.cluster for case in cases if not case.cluster.external]
+    preflight.fetch_missing(dict.fromkeys((cluster.system, cluster.version) for cluster in own_clusters))
 
 
 def _check_agents(run_plan: Plan, agents: AgentOptions | None) -> None:

@@ -27,11 +27,11 @@ class FaultOutcome:
 
     `trials` and `valid` count trials. `unread` has the acknowledged messages of each valid trial, `acked` in all of
     them, that a full read which broke off did not reach; with `reads_wait` the promise allows that. `unfinished_reads`
-    counts the trials that do not count for that reason. `duplicates` and
-    `out_of_order` hold the counts of each valid trial, `unanswered` those of the sends that failed or of which nobody
-    knows. `coverage` states whether what broke is within what the configuration promises, which is to survive
-    `survives`. `once` states whether it promises that each message is there once. `resends` states whether its producer
-    may store a message again that Kafka's Java producer, idempotent by default, would store once.
+    is how many trials are not valid for that reason. `duplicates` and `out_of_order` hold the counts of each valid
+    trial, `unanswered` those of the sends that failed or of which nobody knows. `coverage` states whether what broke is
+    within what the configuration promises, which is to survive `survives`. `once` states whether it promises that each
+    message is there once. `resends` states whether its producer may store a message again that Kafka's Java producer,
+    idempotent by default, would store once.
     """
 
     system: str

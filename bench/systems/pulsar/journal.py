@@ -34,9 +34,8 @@ class Journal:
     def count(self) -> int | None:
         """Return how many messages, or batches, it has written by now; None where its files cannot be read."""
         try:
-            files = sorted(self._folder.glob("*.txn"), key=lambda file: int(file.stem, 16))
-            for file in files:
-                made = int(file.stem, 16)
+            files = sorted((int(file.stem, 16), file) for file in self._folder.glob("*.txn"))
+            for made, file in files:
                 if made > self._made:
                     self._made, self._place = made, _HEADER_BYTES
                 if made == self._made and file.stat().st_size:
