@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 import nats
 from nats.js import JetStreamContext
 from nats.js.api import StorageType, StreamConfig
-from nats.js.errors import NotFoundError
+from nats.js.errors import NotFoundError, ServiceUnavailableError
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
@@ -19,11 +20,12 @@ from bench.systems.nats import live_settings
 from bench.systems.nats.connection import CONNECT_S, EventLoop, connect
 from bench.systems.nats.nodes import SERVER, endpoint
 from bench.systems.nats.settings import REPLICAS, STORAGE, STORAGES, replicas
-from bench.systems.nats.streams import GONE_S, StreamView, names, reconcile, stream, view, views
+from bench.systems.nats.streams import GONE_S, StreamView, has_leader, names, reconcile, stream, view, views
 from bench.systems.protocols import SETTLES_S
 
 _LOOK_S, _FIND_S = 0.9, 5.0
 _READY_S = 30.0
+_REQUEST_S = 5.0
 _TURN_S = 0.1
 
 
@@ -40,15 +42,39 @@ class NatsAdmin:
         return replicas(topic.settings, servers)
 
     def create_topic(self, topic: Topic) -> None:
-        """See protocols.Admin. Returns once all replicas of every stream are up to date."""
+        """See protocols.Admin. Returns once all replicas are up to date and every server reaches all leaders."""
         configs = [self._config(topic, number) for number in range(topic.partitions)]
 
         async def create(jetstream: JetStreamContext) -> None:
             for config in configs:
-                await jetstream.add_stream(config)
+                await _repeat(partial(jetstream.add_stream, config))
 
         self._do(f"Creating topic {topic.name}", create)
         self._await_current(topic, _READY_S)
+        self._await_routes(topic)
+
+    def _await_routes(self, topic: Topic) -> None:
+        """Return once every server passes messages on to the leader of every stream. Raises ClusterError.
+
+        A server learns from the others which of them takes a subject; until then it answers that no stream does.
+        """
+        deadline = time.monotonic() + _READY_S
+        for node in self._cluster.first(self._nodes):
+            while missing := self._without_route(topic, node):
+                if time.monotonic() > deadline:
+                    raise ClusterError(
+                        f"Within {_READY_S:g} s {node.name} reached no leader of {', '.join(missing)}."
+                    )
+                time.sleep(_TURN_S)
+
+    def _without_route(self, topic: Topic, node: Node) -> list[str]:
+        missing: list[str] = []
+
+        async def ask(jetstream: JetStreamContext) -> None:
+            missing.extend([name for name in names(topic) if not await has_leader(jetstream, name)])
+
+        self._do(f"Asking {node.name} for topic {topic.name}", ask, [node])
+        return missing
 
     def _config(self, topic: Topic, partition: int) -> StreamConfig:
         stream_settings = {
@@ -71,19 +97,24 @@ class NatsAdmin:
         async def delete(jetstream: JetStreamContext) -> None:
             for name in names(topic):
                 try:
-                    await jetstream.delete_stream(name)
+                    await _repeat(partial(jetstream.delete_stream, name))
                 except NotFoundError:
                     continue
 
         self._do(f"Deleting topic {topic.name}", delete)
 
-    def _do(self, doing: str, work: Callable[[JetStreamContext], Coroutine[Any, Any, None]]) -> None:
-        """Let the client do something. Raises ClusterError."""
+    def _do(
+        self,
+        doing: str,
+        work: Callable[[JetStreamContext], Coroutine[Any, Any, None]],
+        nodes: Sequence[Node] = (),
+    ) -> None:
+        """Let the client do something, through one of these servers or any. Raises ClusterError."""
 
         async def run_work() -> None:
-            connection = await asyncio.wait_for(connect(endpoint(self._nodes)), CONNECT_S)
+            connection = await asyncio.wait_for(connect(endpoint(nodes or self._nodes)), CONNECT_S)
             try:
-                await work(connection.jetstream(timeout=CONNECT_S))
+                await work(connection.jetstream(timeout=_REQUEST_S))
             finally:
                 await connection.close()
 
@@ -237,6 +268,20 @@ class NatsAdmin:
 
     def close(self) -> None:
         """See protocols.Admin: nothing to release."""
+
+
+async def _repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    """Ask until the servers answer: a request is lost where the metadata's leader changes. Raises nats.errors.Error."""
+    deadline = time.monotonic() + CONNECT_S
+    while True:
+        try:
+            await request()
+        except (TimeoutError, ServiceUnavailableError):
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(_TURN_S)
+        else:
+            return
 
 
 def _part_nodes(word: str, stream_view: StreamView) -> list[str]:

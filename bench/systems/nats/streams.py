@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, NoStreamResponseError
 
 from bench.model import Node, Topic
 from bench.systems.nats.nodes import monitor
 
 GONE_S = 20.0
 """A stream that the servers say they do not have for so long, while all are there, is gone."""
+_NO_STREAM = "none"
+_OTHER_STREAM = 10060
+"""JetStream's error for a message that is meant for another stream: its leader took it and did not store it."""
 _QUERY = {"accounts": "true", "streams": "true", "config": "true", "raft": "true"}
 
 
@@ -28,6 +33,21 @@ def stream(topic: Topic, partition: int) -> str:
 def names(topic: Topic) -> list[str]:
     """Return the names of all of a topic's streams, by partition."""
     return [stream(topic, number) for number in range(topic.partitions)]
+
+
+async def has_leader(jetstream: JetStreamContext, name: str) -> bool:
+    """Whether a stream's leader answers through this connection's server. Stores nothing. Raises nats.errors.Error.
+
+    It is sent a message for another stream, which it refuses.
+    """
+    try:
+        await jetstream.publish(name, stream=_NO_STREAM)
+    except (NoStreamResponseError, TimeoutError):
+        return False
+    except APIError as error:
+        if error.err_code != _OTHER_STREAM:
+            raise
+    return True
 
 
 @dataclass(frozen=True, slots=True)
