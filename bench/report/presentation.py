@@ -21,21 +21,18 @@ from bench.model import text, texts
 from bench.report import results
 from bench.scenario import Scenario, catalogue, load
 from bench.scenario.presentation import CauseSpec, ComparisonSpec
-from bench.systems.registry import system_title
+from bench.systems.description import Words
+from bench.systems.registry import describe, system_title
 
-_WORDS = Path(__file__).with_name("labels.yaml")
-_EVERY_SYSTEM, _WITHOUT_EFFECT = "every system", "without effect"
+_COMMON_LABELS = Path(__file__).with_name("labels.yaml")
 _THROUGHPUT = "throughput_msgs_per_s"
-
-Words = Mapping[str, Mapping[str, str]]
-"""By setting, then by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
     """Short names of configurations.
 
-    `scenario_words` are the words of the scenario, which go before those of labels.yaml.
+    `scenario_words` are the words of the scenario, which go before those of the system and of labels.yaml.
     """
 
     scenario_words: Words = field(default_factory=dict)
@@ -233,7 +230,7 @@ def _as_text(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _effective(system: str, settings: Mapping[str, str]) -> list[str]:
     """Name the settings that have an effect beside the others."""
-    without: Mapping[str, Mapping[str, Sequence[str]]] = _default_labels()[_WITHOUT_EFFECT].get(system, {})
+    without = describe(system).without_effect
     return [
         name
         for name in settings
@@ -245,7 +242,7 @@ def _effective(system: str, settings: Mapping[str, str]) -> list[str]:
 
 def _default_words(system: str, setting: str, value: str) -> str:
     _, _, without_owner = setting.partition(".")
-    for words in (_default_labels().get(system, {}), _default_labels()[_EVERY_SYSTEM]):
+    for words in (describe(system).labels, _common_labels()):
         for pattern, phrase in (words.get(setting) or words.get(without_owner) or {}).items():
             if match := re.fullmatch(pattern, value):
                 return match.expand(phrase)
@@ -253,6 +250,6 @@ def _default_words(system: str, setting: str, value: str) -> str:
 
 
 @cache
-def _default_labels() -> Mapping[str, Mapping[str, Any]]:
-    labels: Mapping[str, Mapping[str, Any]] = yaml.safe_load(_WORDS.read_text(encoding="utf-8"))
+def _common_labels() -> Words:
+    labels: Words = yaml.safe_load(_COMMON_LABELS.read_text(encoding="utf-8"))
     return labels

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import yaml
 
 from bench.guarantee import Configuration, Guarantee, all_settings
 from bench.model import Settings
@@ -28,6 +31,8 @@ CaseSettings = Mapping[str, str]
 """Settings of a case by their own names, as text (bench.guarantee.all_settings)."""
 Nodes = Mapping[str, int]
 """How many servers there are, by role."""
+Words = Mapping[str, Mapping[str, str]]
+"""What labels say: by setting, then by value."""
 
 
 class MissingCopies(NamedTuple):
@@ -85,7 +90,7 @@ class Colours(NamedTuple):
 
 
 class GlossaryTerm(NamedTuple):
-    """A term of a system's own, the pattern by which a page uses it, and the template with its meaning."""
+    """A term, the pattern by which a page uses it, and its meaning in a sentence."""
 
     term: str
     pattern: str
@@ -161,6 +166,8 @@ class Description:
     """A key below `systems.<name>`, with its value, that has messages synced before they are acknowledged."""
     terms: ClassVar[tuple[GlossaryTerm, ...]] = ()
     """The most needed first."""
+    labels_file: ClassVar[Path | None] = None
+    """What labels of configurations say of its settings (`labels`), and which they leave out (`without effect`)."""
     request_timer: ClassVar[Timer] = EXACT
     fsync_timer: ClassVar[Timer] = EXACT
     fsync_wait: ClassVar[FsyncWait] = FsyncWait.EACH_COPY
@@ -178,6 +185,20 @@ class Description:
     def front_role(self) -> str:
         """The role that clients send to; empty where there is none."""
         return next((role.name for role in self.roles if role.takes_sends), "")
+
+    @property
+    def labels(self) -> Words:
+        """What labels say of its settings' values, which are regular expressions."""
+        labels: Words = _read(self.labels_file).get("labels", {})
+        return labels
+
+    @property
+    def without_effect(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Settings that have no effect beside these values of other settings."""
+        left_out: Mapping[str, Mapping[str, Sequence[str]]] = _read(self.labels_file).get(
+            "without effect", {}
+        )
+        return left_out
 
     @property
     def model_inputs(self) -> frozenset[str]:
@@ -238,6 +259,10 @@ class Description:
         """Whether a producer, by its properties in force, may write a message twice where the shipped one would not."""
         return False
 
+    def resends_remark(self) -> str:
+        """Say what comes of producers for which `resends` holds; empty for a system without."""
+        return ""
+
     def session_timeouts(self, roles: Collection[str]) -> Sequence[str]:  # noqa: ARG002
         """Name the settings, in ms, that say after how long without a word a server is taken for dead."""
         return ()
@@ -277,3 +302,9 @@ class Description:
     def connect(self, servers: Servers, folder: Path) -> System:
         """Return the system itself. `folder` is where one without servers keeps its data."""
         raise NotImplementedError(self.name)
+
+
+@cache
+def _read(file: Path | None) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8")) if file else {}
+    return content

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bench
+from bench.report.answer import sentences
 
 ROOT = Path(bench.__file__).parent
 WORDS = re.compile(
@@ -52,6 +53,16 @@ def test_only_the_systems_own_code_names_them() -> None:
         if not any(map(path.is_relative_to, (*DOCUMENTATION, ROOT / "systems")))
         for line, name in names(ast.parse(path.read_text(encoding="utf-8")))
         if WORDS.search(name) and not POSITION.fullmatch(name)
+    ]
+
+    assert places == []
+
+
+def test_no_sentence_and_no_common_label_names_them() -> None:
+    places = [
+        f"{path.name}: {word}"
+        for path in (*sentences.FOLDER.glob("*.j2"), *(ROOT / "report").rglob("*.yaml"))
+        for word in WORDS.findall(re.sub(r"{#.*?#}", "", path.read_text(encoding="utf-8"), flags=re.DOTALL))
     ]
 
     assert places == []

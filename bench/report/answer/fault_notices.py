@@ -16,6 +16,7 @@ from bench.report.answer.sentences import sentence
 from bench.report.loss import LossPosition
 from bench.report.sections import promise_coverage
 from bench.report.sections.fault_outcome import FaultOutcome
+from bench.systems.registry import describe
 
 _LEAST_CARRIED = 0.9
 """A configuration that acknowledged a smaller share of what was due, before anything broke, did not carry its load."""
@@ -85,7 +86,7 @@ def _without_idempotence(run: FaultRun) -> Iterator[str]:
         if any(outcome.resends and outcome.has_repeats for outcome in system_outcomes) and not any(
             outcome.once for outcome in system_outcomes
         ):
-            yield sentence("fault-idempotence")
+            yield describe(system).resends_remark()
 
 
 def _few_trials(run: FaultRun) -> Iterator[str]:

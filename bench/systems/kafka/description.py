@@ -109,9 +109,19 @@ class KafkaDescription(Description):
     batch_settings: ClassVar[frozenset[str]] = frozenset({"linger.ms", "batch.num.messages"})
     fsync_setting: ClassVar[str] = "topic.flush.messages=1"
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
-        GlossaryTerm("acks", r"\backs=|\backs\b", "term-acks"),
-        GlossaryTerm("min.insync.replicas", r"\bmin\.insync\.replicas\b|\bin.sync\b", "term-in-sync"),
+        GlossaryTerm(
+            "acks",
+            r"\backs=|\backs\b",
+            "Whom a Kafka producer waits for: 0 nobody, 1 the partition's leader, all the in-sync replicas.",
+        ),
+        GlossaryTerm(
+            "min.insync.replicas",
+            r"\bmin\.insync\.replicas\b|\bin.sync\b",
+            "How many replicas of a Kafka partition must be in sync for acks=all to take a write, which then "
+            "waits for all that are.",
+        ),
     )
+    labels_file: ClassVar[Path | None] = Path(__file__).with_name("labels.yaml")
     request_timer: ClassVar[Timer] = Timer(too_long_ns=500_000)
     """Brokers count requests in whole milliseconds, rounded."""
     spare_of_partition: ClassVar[bool] = True
@@ -145,6 +155,13 @@ class KafkaDescription(Description):
         """See Description: it waits for all replicas, as Java's does by default, and has idempotence off."""
         waits_for_all = text(producer.get("acks", "")) in {"all", "-1"}
         return waits_for_all and text(producer.get(_IDEMPOTENCE, "")) == "false"
+
+    def resends_remark(self) -> str:
+        """See Description."""
+        return (
+            "Kafka's producer runs without idempotence here (librdkafka's default), so a message that is sent again "
+            "can be stored again or out of order. Java's producer has it on."
+        )
 
     def session_timeouts(self, roles: Collection[str]) -> Sequence[str]:
         """See Description."""

@@ -63,7 +63,12 @@ class NatsDescription(Description):
     copy_settings: ClassVar[frozenset[str]] = frozenset({"replicas"})
     fsync_setting: ClassVar[str] = f"{SERVER}.{SYNC_INTERVAL}={ALWAYS}"
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
-        GlossaryTerm(SYNC_INTERVAL, rf"\b{SYNC_INTERVAL}\b", "term-sync-interval"),
+        GlossaryTerm(
+            SYNC_INTERVAL,
+            rf"\b{SYNC_INTERVAL}\b",
+            "How often a NATS server writes its files to disk: every two minutes as shipped, or always, before it "
+            "acknowledges.",
+        ),
     )
     spare_of_partition: ClassVar[bool] = True
 

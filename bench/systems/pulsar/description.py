@@ -107,10 +107,21 @@ class PulsarDescription(Description):
     )
     fsync_setting: ClassVar[str] = "bookie.journalSyncData=true"
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
-        GlossaryTerm("bookie", r"\bbookies?\b", "term-bookie"),
-        GlossaryTerm("E-Qw-Qa", r"\b\d-\d-\d\b|\bquorums?\b", "term-quorums"),
-        GlossaryTerm("journalSyncData", r"\bjournalSyncData\b|\bsynced journal\b", "term-journal"),
+        GlossaryTerm(
+            "bookie", r"\bbookies?\b", "A Pulsar storage server; a Pulsar broker itself keeps no messages."
+        ),
+        GlossaryTerm(
+            "E-Qw-Qa",
+            r"\b\d-\d-\d\b|\bquorums?\b",
+            "Pulsar's copies: over E bookies, Qw copies of each message, acknowledged once Qa have it.",
+        ),
+        GlossaryTerm(
+            "journalSyncData",
+            r"\bjournalSyncData\b|\bsynced journal\b",
+            "Whether a bookie calls fsync on its journal before it acknowledges.",
+        ),
     )
+    labels_file: ClassVar[Path | None] = Path(__file__).with_name("labels.yaml")
     request_timer: ClassVar[Timer] = Timer(too_short_ns=1_000_000)
     """Brokers add up whole milliseconds, cut off."""
     fsync_timer: ClassVar[Timer] = Timer(too_short_ns=1_000_000)
