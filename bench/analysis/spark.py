@@ -31,6 +31,8 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 _EXECUTOR_S = 60.0
 _FEW_ROWS = 3_000_000
 """Below this, Java's second compiler costs more time than its code saves."""
+_FIRST_COMPILER_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+"""The room for code is that of both compilers: the first's own, 48 MB, is full after two analyses, and it stops."""
 
 
 @contextmanager
@@ -86,7 +88,7 @@ def _settings(scratch: Path, *, quick: bool) -> dict[str, str]:
     settings = {
         "spark.master": master,
         "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
-        "spark.driver.extraJavaOptions": " ".join([*java, *(["-XX:TieredStopAtLevel=1"] if quick else [])]),
+        "spark.driver.extraJavaOptions": " ".join([*java, *(_FIRST_COMPILER_ONLY if quick else [])]),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
