@@ -36,6 +36,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from bench.backends import artifacts
 from bench.errors import BenchError
+from bench.model import Jit
 from bench.run import wiring
 from bench.systems.java import Jvm
 
@@ -50,7 +51,7 @@ _ASK = (
     "print(a.read().decode()); sys.exit(a.status != 200)"
 )
 KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS, KAFKA_OAUTH = 29092, 29093, 29094, 29096
-_KAFKA_CONTROLLER = 29095
+_KAFKA_CONTROLLER, _PULSAR_METADATA = 29095, 22181
 PULSAR, PULSAR_TLS, PULSAR_WEB, PULSAR_WEB_TLS = 26650, 26651, 28080, 28443
 
 
@@ -182,6 +183,7 @@ class Server:
         self.folder = folder
         self._command, self._port = command, port
         self._log = folder / "server.log"
+        folder.mkdir(parents=True, exist_ok=True)
         self.start()
 
     def start(self) -> None:
@@ -322,6 +324,7 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
         class_path,
         256,
         folder,
+        Jit.C1,
         archive=wiring.servers("kafka").archive(version, "broker"),
         properties={"org.apache.kafka.sasl.oauthbearer.allowed.urls": keys.public.as_uri()},
     )
@@ -368,7 +371,10 @@ def _grant() -> None:
 
 @contextmanager
 def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
-    """Pulsar in one process: mutual TLS or JSON web tokens (`pulsar_token`), authorization; `nobody` has no right."""
+    """Pulsar: mutual TLS or JSON web tokens (`pulsar_token`), authorization; `nobody` has no right.
+
+    The broker, which this gives, has a process of its own; its ZooKeeper and two bookies share one.
+    """
     folder.mkdir(parents=True)
     version = artifacts.default_version("pulsar")
     home = artifacts.server_home("pulsar", version)
@@ -378,6 +384,9 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
     configuration = folder / "standalone.conf"
     shutil.copyfile(home / "conf" / "standalone.conf", configuration)
     properties = {
+        "metadataStoreUrl": f"zk:127.0.0.1:{_PULSAR_METADATA}",
+        "configurationMetadataStoreUrl": f"zk:127.0.0.1:{_PULSAR_METADATA}",
+        "metadataStoreSessionTimeoutMillis": 5000,
         "brokerServicePort": PULSAR,
         "brokerServicePortTls": PULSAR_TLS,
         "webServicePort": PULSAR_WEB,
@@ -408,19 +417,25 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
     configuration.write_text("\n".join(lines) + "\n")
     jvm = Jvm(
         wiring.servers("pulsar").class_path(version),
-        512,
+        384,
         folder,
+        Jit.C1,
+        archive=wiring.servers("pulsar").archive(version, "broker"),
         options=["-XX:MaxDirectMemorySize=256m", "-Dio.netty.tryReflectionSetAccessible=true"],
-        properties={
-            "bookkeeper.metadata.bookie.drivers": "org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver"
-        },
     )
-    command = jvm.command(
-        "org.apache.pulsar.PulsarStandaloneStarter",
-        *("--config", str(configuration), "-nfw", "-nss", "-a", "localhost", "--num-bookies", "2"),
-        *("--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")),
+    common = ("org.apache.pulsar.PulsarStandaloneStarter", "--config", str(configuration), "-nfw", "-nss")
+    storage = jvm.command(
+        *(*common, "--no-broker", "--num-bookies", "2"),
+        *("--zookeeper-port", str(_PULSAR_METADATA), "--zookeeper-dir", str(folder / "zookeeper")),
+        *("--bookkeeper-dir", str(folder / "bookkeeper")),
     )
-    with _running(command, folder, PULSAR_WEB_TLS) as server:
+    broker = jvm.command(*common, "--only-broker", "-a", "localhost")
+    with (
+        _running(
+            ("env", "PULSAR_STANDALONE_USE_ZOOKEEPER=1", *storage), folder / "storage", _PULSAR_METADATA
+        ),
+        _running(broker, folder, PULSAR_WEB_TLS) as server,
+    ):
         _make_tenant(root_token, folder)
         yield server
 

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+import pytest
 
 from bench.analysis import analyse
+from bench.run import outside
 from bench.run.folder import RunFolder
 
 HEAD = """\
@@ -58,6 +60,12 @@ def analysed(folder: RunFolder) -> None:
     analyse(folder.path)
 
 
+def without_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process end with their trials, without results and a report."""
+    monkeypatch.setattr(outside, "report", lambda _: None)
+    monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
+
+
 def only(folder: Path) -> Path:
     (run,) = folder.iterdir()
     return run
@@ -72,7 +80,7 @@ def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def mentioning(path: Path) -> list[int]:

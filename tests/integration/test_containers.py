@@ -14,6 +14,7 @@ from bench.errors import ScenarioError
 from bench.model import DOCKER
 from bench.run import containers, outside
 from bench.run.folder import RunFolder
+from tests.whole_runs import without_analysis
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("docker_daemon")]
 
@@ -69,8 +70,7 @@ def written(folder: Path, text: str) -> str:
 
 def ran(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """Run a scenario in containers, without an analysis."""
-    monkeypatch.setattr(outside, "report", lambda _: None)
-    monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
+    without_analysis(monkeypatch)
     plan = outside.prepare(written(folder, text), "standard", (), 1, backend=DOCKER)
     assert outside.start(plan, folder / "out", web=False) == 0
     (path,) = (folder / "out").iterdir()

@@ -29,7 +29,7 @@ from bench.run.folder import RunFolder
 from bench.run.load_machines import AgentOptions
 from tests import nightly, process_list, secured
 from tests.secured import NO_RIGHTS_PASSWORD, PASSWORD, Certificates
-from tests.whole_runs import analysed, bench, mentioning, only, until
+from tests.whole_runs import analysed, bench, mentioning, only, until, without_analysis
 
 pytestmark = pytest.mark.integration
 
@@ -170,11 +170,6 @@ def written(folder: Path, name: str, text: str) -> Path:
     file = folder / name
     file.write_text(text, encoding="utf-8")
     return file
-
-
-def without_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outside, "report", lambda _: None)
-    monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
 
 
 def ran(
