@@ -47,7 +47,7 @@ def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
     parts = sweep.parts(found)
     drawings = first_page_drawings(found, parts, shown.labels, compared_cases(found, shown))
 
-    room, page = front_page.fit_to_sheet(front_page.first_page(found, parts, drawings, answer(found, shown)))
+    room, page = front_page.fit_to_sheet(front_page.first_page(found, parts, drawings, answered(run)))
 
     assert len(pdf.laid_out(page).pages) == 1
     assert room.table is not None
