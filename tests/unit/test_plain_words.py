@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench import analysis, report
+from bench import analysis, report, systems
 from bench.report import packed_page, results, templates
 from bench.report.pages import html, published_reports
 from bench.run.publishing import PUBLISHED
@@ -29,13 +29,23 @@ _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\S+=as is|no difference 
 _UNSEEN = {"script", "style", "code", "pre", "svg"}
 _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
+SYSTEMS = Path(str(systems.__file__)).parent
 CODE = sorted(
-    file for package in (analysis, report) for file in Path(str(package.__file__)).parent.rglob("*.py")
+    [
+        *(file for package in (analysis, report) for file in Path(str(package.__file__)).parent.rglob("*.py")),
+        *SYSTEMS.glob("*/description.py"),
+    ]
 )
-"""What composes texts: the analysis those that results hold, the report the others."""
+"""What composes texts: the analysis those that results hold, the report the others, and systems their own."""
 TEMPLATES = sorted([*templates.FOLDER.glob("*.j2"), *templates.FOLDER.glob("sections/*.j2")])
 SENTENCES = sorted(templates.FOLDER.glob("sentences/*.j2"))
-YAML = sorted([*templates.FOLDER.parent.glob("*.yaml"), *Path(report.__file__).parent.glob("*.yaml")])
+YAML = sorted(
+    [
+        *templates.FOLDER.parent.glob("*.yaml"),
+        *Path(report.__file__).parent.glob("*.yaml"),
+        *SYSTEMS.glob("*/labels.yaml"),
+    ]
+)
 PRESENTED = ("title", "question", "labels", "answer", "causes", "note")
 """The keys of a scenario that say how its results are presented."""
 RENDERED = ("parity", "broker-kill", "soak")
