@@ -51,7 +51,7 @@ _ASK = (
     "print(a.read().decode()); sys.exit(a.status != 200)"
 )
 KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS, KAFKA_OAUTH = 29092, 29093, 29094, 29096
-_KAFKA_CONTROLLER, _PULSAR_METADATA = 29095, 22181
+_KAFKA_CONTROLLER, _PULSAR_METADATA, _PULSAR_BOOKIES = 29095, 22181, (23181, 23182)
 PULSAR, PULSAR_TLS, PULSAR_WEB, PULSAR_WEB_TLS = 26650, 26651, 28080, 28443
 
 
@@ -427,12 +427,12 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
     storage = jvm.command(
         *(*common, "--no-broker", "--num-bookies", "2"),
         *("--zookeeper-port", str(_PULSAR_METADATA), "--zookeeper-dir", str(folder / "zookeeper")),
-        *("--bookkeeper-dir", str(folder / "bookkeeper")),
+        *("--bookkeeper-dir", str(folder / "bookkeeper"), "--bookkeeper-port", str(_PULSAR_BOOKIES[0])),
     )
     broker = jvm.command(*common, "--only-broker", "-a", "localhost")
     with (
         _running(
-            ("env", "PULSAR_STANDALONE_USE_ZOOKEEPER=1", *storage), folder / "storage", _PULSAR_METADATA
+            ("env", "PULSAR_STANDALONE_USE_ZOOKEEPER=1", *storage), folder / "storage", _PULSAR_BOOKIES[1]
         ),
         _running(broker, folder, PULSAR_WEB_TLS) as server,
     ):

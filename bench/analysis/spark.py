@@ -32,7 +32,7 @@ _EXECUTOR_S = 60.0
 _FEW_ROWS = 3_000_000
 """Below this, Java's second compiler costs more time than its code saves."""
 _FIRST_COMPILER_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-"""The room for code is that of both compilers: the first's own, 48 MB, is full after two analyses, and it stops."""
+"""With one compiler Java reserves 48 MB for code. Two analyses fill it, and then nothing more is compiled."""
 
 
 @contextmanager

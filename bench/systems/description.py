@@ -7,6 +7,7 @@ whose results were imported.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -166,8 +167,6 @@ class Description:
     """A key below `systems.<name>`, with its value, that has messages synced before they are acknowledged."""
     terms: ClassVar[tuple[GlossaryTerm, ...]] = ()
     """The most needed first."""
-    labels_file: ClassVar[Path | None] = None
-    """What labels of configurations say of its settings (`labels`), and which they leave out (`without effect`)."""
     request_timer: ClassVar[Timer] = EXACT
     fsync_timer: ClassVar[Timer] = EXACT
     fsync_wait: ClassVar[FsyncWait] = FsyncWait.EACH_COPY
@@ -188,16 +187,15 @@ class Description:
 
     @property
     def labels(self) -> Words:
-        """What labels say of its settings' values, which are regular expressions."""
-        labels: Words = _read(self.labels_file).get("labels", {})
+        """What labels say of its settings' values, which are regular expressions, by labels.yaml in its folder."""
+        labels: Words = _labels_beside(type(self).__module__).get("labels", {})
         return labels
 
     @property
     def without_effect(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """Settings that have no effect beside these values of other settings."""
-        left_out: Mapping[str, Mapping[str, Sequence[str]]] = _read(self.labels_file).get(
-            "without effect", {}
-        )
+        content = _labels_beside(type(self).__module__)
+        left_out: Mapping[str, Mapping[str, Sequence[str]]] = content.get("without effect", {})
         return left_out
 
     @property
@@ -305,6 +303,8 @@ class Description:
 
 
 @cache
-def _read(file: Path | None) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8")) if file else {}
+def _labels_beside(module: str) -> Mapping[str, Any]:
+    """Return what labels.yaml in a module's folder holds; nothing where there is none."""
+    file = Path(str(sys.modules[module].__file__)).with_name("labels.yaml")
+    content: Mapping[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
     return content

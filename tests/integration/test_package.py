@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import places
+from bench.systems import registry
 from tests.whole_runs import only, scenario
 
 pytestmark = pytest.mark.integration
@@ -63,6 +64,14 @@ def test_the_catalogue_comes_with_the_package(bench: Command) -> None:
     said = bench("list")
 
     assert all(file.stem in said for file in places.SCENARIOS.glob("faults/*.yaml"))
+
+
+def test_labels_of_systems_come_with_the_package(installed: Path) -> None:
+    systems = Path(registry.__file__).parent
+    labels = list(systems.glob("*/labels.yaml"))
+
+    assert labels
+    assert all((installed / "bench" / "systems" / file.relative_to(systems)).exists() for file in labels)
 
 
 def test_a_run_and_its_report_go_below_the_current_folder(bench: Command, tmp_path: Path) -> None:

@@ -87,9 +87,9 @@ SERVERS = {"server-1", "server-2", "server-3"}
 
 def servers(run: Path) -> set[str]:
     """The servers of a run that have a process."""
-    said = [" ".join(arguments(process)) for process in psutil.process_iter()]
-    own = [one for one in said if str(run) in one]
-    return {name for name in SERVERS if any(f"/{name}/" in one for one in own)}
+    command_lines = [" ".join(arguments(process)) for process in psutil.process_iter()]
+    of_run = [line for line in command_lines if str(run) in line]
+    return {name for name in SERVERS if any(f"/{name}/" in line for line in of_run)}
 
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])

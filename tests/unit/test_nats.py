@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import nats
 import pytest
+from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
 from bench.model import Case, Cluster, Load, Pacing, Settings, Topic
-from bench.systems.nats import config, settings, streams
+from bench.systems.nats import admin, config, settings, streams
 from bench.systems.nats.live_settings import in_force
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.system import Nats
@@ -194,6 +196,53 @@ def test_a_server_without_others_leads_all_that_it_keeps() -> None:
 
     assert view.streams["t-0"] == streams.StreamView("server-1", ["server-1"], [], 3, leads=True)
     assert view.meta_leader == "server-1"
+
+
+class FakeStreams:
+    """JetStream as a client sees it: each request has the next of these ends, an error or nothing."""
+
+    def __init__(self, *ends: Exception | None) -> None:
+        self.ends = list(ends)
+
+    async def publish(self, *_: object, **__: object) -> None:
+        await self.request()
+
+    async def request(self) -> None:
+        if (end := self.ends.pop(0)) is not None:
+            raise end
+
+
+@pytest.mark.parametrize(
+    ("error", "leads"),
+    [
+        (nats.js.errors.BadRequestError(code=400, err_code=10060, description="expected stream"), True),
+        (nats.js.errors.NoStreamResponseError(), False),
+        (nats.js.errors.ServiceUnavailableError(), False),
+        (nats.errors.TimeoutError(), False),
+    ],
+)
+def test_a_leader_is_who_refuses_what_is_for_another_stream(error: Exception, leads: bool) -> None:
+    jetstream = cast("JetStreamContext", FakeStreams(error))
+
+    assert asyncio.run(streams.has_leader(jetstream, "orders-0")) is leads
+
+
+def test_another_error_of_a_stream_is_raised() -> None:
+    jetstream = cast("JetStreamContext", FakeStreams(APIError(code=500, err_code=10049)))
+
+    with pytest.raises(APIError):
+        asyncio.run(streams.has_leader(jetstream, "orders-0"))
+
+
+def test_a_request_that_is_lost_is_made_again_and_a_refused_one_is_not() -> None:
+    lost = FakeStreams(nats.errors.TimeoutError(), nats.js.errors.ServiceUnavailableError(), None)
+    refused = FakeStreams(APIError(code=400, err_code=10058), None)
+
+    asyncio.run(admin.repeat(lost.request))
+    with pytest.raises(APIError):
+        asyncio.run(admin.repeat(refused.request))
+
+    assert (lost.ends, refused.ends) == ([], [None])
 
 
 def test_each_partition_is_a_stream() -> None:

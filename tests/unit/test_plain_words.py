@@ -32,7 +32,11 @@ _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 SYSTEMS = Path(str(systems.__file__)).parent
 CODE = sorted(
     [
-        *(file for package in (analysis, report) for file in Path(str(package.__file__)).parent.rglob("*.py")),
+        *(
+            file
+            for package in (analysis, report)
+            for file in Path(str(package.__file__)).parent.rglob("*.py")
+        ),
         *SYSTEMS.glob("*/description.py"),
     ]
 )

@@ -121,7 +121,6 @@ class KafkaDescription(Description):
             "waits for all that are.",
         ),
     )
-    labels_file: ClassVar[Path | None] = Path(__file__).with_name("labels.yaml")
     request_timer: ClassVar[Timer] = Timer(too_long_ns=500_000)
     """Brokers count requests in whole milliseconds, rounded."""
     spare_of_partition: ClassVar[bool] = True

@@ -42,19 +42,19 @@ class NatsAdmin:
         return replicas(topic.settings, servers)
 
     def create_topic(self, topic: Topic) -> None:
-        """See protocols.Admin. Returns once all replicas are up to date and every server reaches all leaders."""
+        """See protocols.Admin. Returns once all replicas are up to date and all started servers reach all leaders."""
         configs = [self._config(topic, number) for number in range(topic.partitions)]
 
         async def create(jetstream: JetStreamContext) -> None:
             for config in configs:
-                await _repeat(partial(jetstream.add_stream, config))
+                await repeat(partial(jetstream.add_stream, config))
 
         self._do(f"Creating topic {topic.name}", create)
         self._await_current(topic, _READY_S)
         self._await_routes(topic)
 
     def _await_routes(self, topic: Topic) -> None:
-        """Return once every server passes messages on to the leader of every stream. Raises ClusterError.
+        """Return once every started server passes messages on to all streams' leaders. Raises ClusterError.
 
         A server learns from the others which of them takes a subject; until then it answers that no stream does.
         """
@@ -71,7 +71,8 @@ class NatsAdmin:
         missing: list[str] = []
 
         async def ask(jetstream: JetStreamContext) -> None:
-            missing.extend([name for name in names(topic) if not await has_leader(jetstream, name)])
+            answers = await asyncio.gather(*(has_leader(jetstream, name) for name in names(topic)))
+            missing.extend(name for name, answered in zip(names(topic), answers, strict=True) if not answered)
 
         self._do(f"Asking {node.name} for topic {topic.name}", ask, [node])
         return missing
@@ -97,7 +98,7 @@ class NatsAdmin:
         async def delete(jetstream: JetStreamContext) -> None:
             for name in names(topic):
                 try:
-                    await _repeat(partial(jetstream.delete_stream, name))
+                    await repeat(partial(jetstream.delete_stream, name))
                 except NotFoundError:
                     continue
 
@@ -270,7 +271,7 @@ class NatsAdmin:
         """See protocols.Admin: nothing to release."""
 
 
-async def _repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
+async def repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
     """Ask until the servers answer: a request is lost where the metadata's leader changes. Raises nats.errors.Error."""
     deadline = time.monotonic() + CONNECT_S
     while True:

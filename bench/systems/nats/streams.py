@@ -12,13 +12,14 @@ from typing import Any
 
 import httpx
 from nats.js import JetStreamContext
-from nats.js.errors import APIError, NoStreamResponseError
+from nats.js.errors import APIError, NoStreamResponseError, ServiceUnavailableError
 
 from bench.model import Node, Topic
 from bench.systems.nats.nodes import monitor
 
 GONE_S = 20.0
 """A stream that the servers say they do not have for so long, while all are there, is gone."""
+_ANSWERS_S = 1.0
 _NO_STREAM = "none"
 _OTHER_STREAM = 10060
 """JetStream's error for a message that is meant for another stream: its leader took it and did not store it."""
@@ -41,8 +42,8 @@ async def has_leader(jetstream: JetStreamContext, name: str) -> bool:
     It is sent a message for another stream, which it refuses.
     """
     try:
-        await jetstream.publish(name, stream=_NO_STREAM)
-    except (NoStreamResponseError, TimeoutError):
+        await jetstream.publish(name, timeout=_ANSWERS_S, stream=_NO_STREAM)
+    except (NoStreamResponseError, ServiceUnavailableError, TimeoutError):
         return False
     except APIError as error:
         if error.err_code != _OTHER_STREAM:

@@ -121,7 +121,6 @@ class PulsarDescription(Description):
             "Whether a bookie calls fsync on its journal before it acknowledges.",
         ),
     )
-    labels_file: ClassVar[Path | None] = Path(__file__).with_name("labels.yaml")
     request_timer: ClassVar[Timer] = Timer(too_short_ns=1_000_000)
     """Brokers add up whole milliseconds, cut off."""
     fsync_timer: ClassVar[Timer] = Timer(too_short_ns=1_000_000)
