@@ -12,7 +12,7 @@ from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
 from bench.model import Case, Cluster, Load, Pacing, Settings, Topic
-from bench.systems.nats import admin, config, settings, streams
+from bench.systems.nats import config, connection, settings, streams
 from bench.systems.nats.live_settings import in_force
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.system import Nats
@@ -238,9 +238,9 @@ def test_a_request_that_is_lost_is_made_again_and_a_refused_one_is_not() -> None
     lost = FakeStreams(nats.errors.TimeoutError(), nats.js.errors.ServiceUnavailableError(), None)
     refused = FakeStreams(APIError(code=400, err_code=10058), None)
 
-    asyncio.run(admin.repeat(lost.request))
+    asyncio.run(connection.repeat(lost.request))
     with pytest.raises(APIError):
-        asyncio.run(admin.repeat(refused.request))
+        asyncio.run(connection.repeat(refused.request))
 
     assert (lost.ends, refused.ends) == ([], [None])
 

@@ -11,13 +11,13 @@ from typing import Any
 import nats
 from nats.js import JetStreamContext
 from nats.js.api import StorageType, StreamConfig
-from nats.js.errors import NotFoundError, ServiceUnavailableError
+from nats.js.errors import NotFoundError
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.draining import DrainResult
 from bench.systems.nats import live_settings
-from bench.systems.nats.connection import CONNECT_S, EventLoop, connect
+from bench.systems.nats.connection import CONNECT_S, EventLoop, connect, repeat
 from bench.systems.nats.nodes import SERVER, endpoint
 from bench.systems.nats.settings import REPLICAS, STORAGE, STORAGES, replicas
 from bench.systems.nats.streams import GONE_S, StreamView, has_leader, names, reconcile, stream, view, views
@@ -269,20 +269,6 @@ class NatsAdmin:
 
     def close(self) -> None:
         """See protocols.Admin: nothing to release."""
-
-
-async def repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
-    """Ask until the servers answer: a request is lost where the metadata's leader changes. Raises nats.errors.Error."""
-    deadline = time.monotonic() + CONNECT_S
-    while True:
-        try:
-            await request()
-        except (TimeoutError, ServiceUnavailableError):
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(_TURN_S)
-        else:
-            return
 
 
 def _part_nodes(word: str, stream_view: StreamView) -> list[str]:

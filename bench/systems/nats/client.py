@@ -7,16 +7,19 @@ import itertools
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
+import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 from nats.js.api import DeliverPolicy
 
+from bench.errors import LoadError
 from bench.model import Outcome, Settings, Topic
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
-from bench.systems.nats.connection import CALL_S, RECONNECT, EventLoop, open_connection
+from bench.systems.nats.connection import CALL_S, CONNECT_S, RECONNECT, EventLoop, open_connection, repeat
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
 from bench.systems.nats.streams import names
@@ -137,13 +140,19 @@ class Subscriptions:
     def __init__(
         self, endpoint: str, topic: Topic, policy: DeliverPolicy, doing: str, gone: Collection[int] = ()
     ) -> None:
-        """Connect and subscribe, but to no partition whose stream is `gone`. Raises LoadError."""
+        """Connect and subscribe, but to no partition whose stream is `gone`. Raises LoadError.
+
+        Streams that do not answer are asked again for half a minute: their servers may just be back.
+        """
         self.loop = EventLoop()
         self._messages: SimpleQueue[ReceivedMessage] = SimpleQueue()
         try:
             self._connection = open_connection(self.loop, endpoint, doing)
             self.jetstream = self._connection.jetstream()
-            self.loop.call(self._subscribe(self.jetstream, topic, policy, gone))
+            self.loop.call(self._subscribe(self.jetstream, topic, policy, gone), 2 * CONNECT_S)
+        except (nats.errors.Error, TimeoutError) as error:
+            self.loop.close()
+            raise LoadError(f"{doing}: {type(error).__name__}: {error}") from error
         except BaseException:
             self.loop.close()
             raise
@@ -154,7 +163,8 @@ class Subscriptions:
         for partition, name in enumerate(names(topic)):
             if partition in gone:
                 continue
-            await jetstream.subscribe(
+            subscribe = partial(
+                jetstream.subscribe,
                 name,
                 stream=name,
                 cb=self._taker(partition),
@@ -163,6 +173,7 @@ class Subscriptions:
                 pending_msgs_limit=-1,
                 pending_bytes_limit=_PENDING_BYTES,
             )
+            await repeat(subscribe)
 
     def _taker(self, partition: int) -> Callable[[Msg], Any]:
         put, nowhere = self._messages.put, NOT_GIVEN

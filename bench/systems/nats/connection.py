@@ -7,6 +7,7 @@ import functools
 import importlib.util
 import socket
 import sys
+import time
 from collections.abc import Callable, Collection, Coroutine
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -16,6 +17,7 @@ from typing import Any, Self, TypeVar, cast
 import nats
 from gevent.monkey import get_original
 from nats.aio.client import Client
+from nats.js.errors import ServiceUnavailableError
 
 from bench.errors import LoadError
 from bench.native_threads import NativeThread
@@ -27,7 +29,7 @@ CONNECT_S = 30.0
 CALL_S = 30.0
 _RECONNECT_S = 0.1
 """The client's own default is 2 s, which would stand in every gap after a server's death."""
-_CANCEL_AGAIN_S = 0.1
+_CANCEL_AGAIN_S, _AGAIN_S = 0.1, 0.1
 RECONNECT = "reconnect_time_wait"
 Result = TypeVar("Result")
 
@@ -110,6 +112,23 @@ async def connect(endpoint: str, reconnect_s: float = _RECONNECT_S) -> Client:
 
 async def _ignore(_: Exception) -> None:
     """Errors that the client mends by itself are told by what comes of the sends."""
+
+
+async def repeat(request: Callable[[], Coroutine[Any, Any, object]], patience_s: float = CONNECT_S) -> None:
+    """Ask until JetStream answers: requests are lost, or refused for now, while the metadata's leader changes.
+
+    Raises nats.errors.Error, the last one after `patience_s`.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            await request()
+        except (TimeoutError, ServiceUnavailableError):
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(_AGAIN_S)
+        else:
+            return
 
 
 def open_connection(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _RECONNECT_S) -> Client:
