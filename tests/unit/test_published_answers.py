@@ -42,7 +42,10 @@ def test_an_answer_fits_on_a_first_page(run: Path) -> None:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
+def test_the_first_page_is_one_sheet_with_at_most_250_words(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf, "laid_out", cache(pdf.laid_out))  # what fitted is not laid out again
     found, shown = results.read(run), presentation(run)
     parts = sweep.parts(found)
     drawings = first_page_drawings(found, parts, shown.labels, compared_cases(found, shown))
