@@ -165,6 +165,8 @@ class Description:
     """Settings that decide how many messages producers send together."""
     fsync_setting: ClassVar[str] = ""
     """A key below `systems.<name>`, with its value, that has messages synced before they are acknowledged."""
+    resends_remark: ClassVar[str] = ""
+    """What comes of producers for which `resends` holds; a system has both or neither."""
     terms: ClassVar[tuple[GlossaryTerm, ...]] = ()
     """The most needed first."""
     request_timer: ClassVar[Timer] = EXACT
@@ -256,10 +258,6 @@ class Description:
     def resends(self, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Whether a producer, by its properties in force, may write a message twice where the shipped one would not."""
         return False
-
-    def resends_remark(self) -> str:
-        """Say what comes of producers for which `resends` holds; empty for a system without."""
-        return ""
 
     def session_timeouts(self, roles: Collection[str]) -> Sequence[str]:  # noqa: ARG002
         """Name the settings, in ms, that say after how long without a word a server is taken for dead."""

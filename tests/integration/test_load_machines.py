@@ -1,7 +1,5 @@
 """Load machines: agents in network namespaces of their own, one with a clock 3 s ahead, and one that is killed."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,36 +16,17 @@ from bench.load.joined_agents import Invitation
 from bench.model import NANOS, Cluster, Load, Pacing, Topic
 from bench.run.load_machines import AgentOptions, LoadPlan, LoadProcesses, suite_version
 from bench.systems.memory.system import Memory
+from tests.load_agents import RUNNER, agent, networks
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("in_sandbox")]
 
 TOPIC = Topic("topic", 3)
-BRIDGE, RUNNER = "ag0", "10.99.0.254:7070"
-AHEAD_S = 3
-SHIFTED = ("unshare", "--time", "--monotonic", str(AHEAD_S), "--fork", "--kill-child")
-"""Runs a command on a clock that is ahead."""
-
-
-def ip(*lines: str) -> None:
-    for line in lines:
-        subprocess.run(["ip", *line.split()], check=True)
 
 
 @pytest.fixture(scope="module")
 def network() -> Iterator[None]:
-    """A bridge with the runner, and three network namespaces: a1, a2 and a3."""
-    ip(f"link add {BRIDGE} type bridge", f"addr add 10.99.0.254/24 dev {BRIDGE}", f"link set {BRIDGE} up")
-    for number in (1, 2, 3):
-        ip(
-            f"netns add a{number}",
-            f"link add ag0v{number} type veth peer name eth0 netns a{number}",
-            f"link set ag0v{number} master {BRIDGE} up",
-            f"-n a{number} addr add 10.99.0.{number}/24 dev eth0",
-            f"-n a{number} link set eth0 up",
-            f"-n a{number} link set lo up",
-        )
-    yield
-    ip(*(f"netns del a{number}" for number in (1, 2, 3)), f"link del {BRIDGE}")
+    with networks(3):
+        yield
 
 
 @pytest.fixture
@@ -55,17 +34,6 @@ def token(tmp_path: Path) -> Path:
     file = tmp_path / "token"
     file.write_text("a token of the tests, long enough\n")
     return file
-
-
-@contextmanager
-def agent(number: int, token: Path, *, ahead: bool = False) -> Iterator[subprocess.Popen[str]]:
-    command = ["nsenter", f"--net=/run/netns/a{number}", "--", *(SHIFTED if ahead else ())]
-    command += [sys.executable, "-m", "bench", "agent", "--join", RUNNER, "--token-file", str(token)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 @contextmanager

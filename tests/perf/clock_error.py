@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,35 +26,15 @@ from bench.load.agent import read_token
 from bench.load.joined_agents import Agent, Invitation, gather_agents
 from bench.model import NANOS
 from bench.run.load_machines import AgentOptions, suite_version
+from tests.load_agents import AHEAD_S, RUNNER, RUNNER_HOST, agent, enter, networks
 
-AHEAD_S = 3
-RUNNER = "10.99.0.1"
-ADDRESS = f"{RUNNER}:7070"
-ENTER = ("nsenter", "--net=/run/netns/agent", "--")
-AGENT = (*ENTER, "unshare", "--time", "--monotonic", str(AHEAD_S))
-BOTH_WAYS = ((RUNNER,), (RUNNER,))
+BOTH_WAYS = ((RUNNER_HOST,), (RUNNER_HOST,))
 DELAYS = {  # what comes to the agent, and what goes from it, by its other end; ms
     "as is": (((), ()), 0.0),
     "1 ms each way": (BOTH_WAYS, 1.0),
     "10 ms each way": (BOTH_WAYS, 10.0),
-    "10 ms to the agent only": (((RUNNER,), ()), 10.0),
+    "10 ms to the agent only": (((RUNNER_HOST,), ()), 10.0),
 }
-
-
-def command(line: str) -> None:
-    """Run a command of a few words; raise where it fails."""
-    subprocess.run(line.split(), check=True)
-
-
-def make_network() -> None:
-    """Join this network and one named agent."""
-    command("ip netns add agent")
-    command("ip link add runner0 type veth peer name eth0 netns agent")
-    command(f"ip addr add {RUNNER}/24 dev runner0")
-    command("ip link set runner0 up")
-    command("ip -n agent addr add 10.99.0.2/24 dev eth0")
-    command("ip -n agent link set eth0 up")
-    command("ip -n agent link set lo up")
 
 
 @contextmanager
@@ -64,7 +43,7 @@ def delayed(ways: tuple[Sequence[str], Sequence[str]], delay_ms: float) -> Itera
     if not delay_ms:
         yield
         return
-    node = DelayedNode(ENTER, "agent", *ways, Link(delay_ms / 1e3))
+    node = DelayedNode(enter(1), "agent", *ways, Link(delay_ms / 1e3))
     try:
         yield
     finally:
@@ -76,24 +55,21 @@ def joined(folder: Path) -> Iterator[Agent]:
     """An agent on the other network."""
     token = folder / "token"
     token.write_text("a token of a measurement, long enough\n")
-    agent = [*AGENT, "--fork", "--kill-child", sys.executable, "-m", "bench", "agent"]
-    agent += ["--join", ADDRESS, "--token-file", str(token)]
     with ExitStack() as stack:
-        listener = stack.enter_context(AgentOptions(1, ADDRESS, token).listen())
-        process = stack.enter_context(subprocess.Popen(agent, stdout=subprocess.DEVNULL))
-        stack.callback(process.kill)
+        listener = stack.enter_context(AgentOptions(1, RUNNER, token).listen())
+        stack.enter_context(agent(1, token, ahead=True))
         invitation = Invitation(listener, 1, read_token(token), suite_version())
         (only,) = stack.enter_context(gather_agents(invitation))
         yield only
 
 
-def measure(agent: Agent, seconds: float) -> dict[str, Any]:
+def measure(machine: Agent, seconds: float) -> dict[str, Any]:
     """Let exchanges go on for so long, and convert times of the agent all over it."""
     first_ns = time.monotonic_ns()
     time.sleep(seconds)
     last_ns = time.monotonic_ns()
-    agent.check()
-    clock = agent.clock.copy()
+    machine.check()
+    clock = machine.clock.copy()
     true_ns = np.linspace(first_ns, last_ns, 1000).astype(np.int64)
     off_ns = np.abs(clock.local(true_ns + AHEAD_S * NANOS) - true_ns)
     return {"stated_us": clock.error_ns / 1e3, "off_us": float(off_ns.max()) / 1e3}
@@ -105,11 +81,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     seconds = parser.parse_args().seconds
     sandbox.enter()
-    make_network()
     measured: dict[str, Any] = {}
-    for name, delays in DELAYS.items():
-        with tempfile.TemporaryDirectory() as folder, delayed(*delays), joined(Path(folder)) as agent:
-            measured[name] = measure(agent, seconds)
+    with networks(1):
+        for name, delays in DELAYS.items():
+            with tempfile.TemporaryDirectory() as folder, delayed(*delays), joined(Path(folder)) as machine:
+                measured[name] = measure(machine, seconds)
     json.dump(measured, sys.stdout, indent=1)
 
 

@@ -11,6 +11,8 @@ import pytest
 
 import bench
 from bench.report.answer import sentences
+from bench.systems.description import Description
+from bench.systems.registry import DESCRIPTIONS
 
 ROOT = Path(bench.__file__).parent
 WORDS = re.compile(
@@ -68,6 +70,13 @@ def test_no_sentence_and_no_common_label_names_them() -> None:
 
     assert len(texts) > 1
     assert places == []
+
+
+@pytest.mark.parametrize("system", DESCRIPTIONS.values(), ids=lambda system: system.name)
+def test_a_system_whose_producers_may_resend_says_what_comes_of_it(system: Description) -> None:
+    may_resend = type(system).resends is not Description.resends
+
+    assert may_resend == bool(system.resends_remark)
 
 
 @pytest.mark.parametrize(

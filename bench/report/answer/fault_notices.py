@@ -86,7 +86,7 @@ def _without_idempotence(run: FaultRun) -> Iterator[str]:
         if any(outcome.resends and outcome.has_repeats for outcome in system_outcomes) and not any(
             outcome.once for outcome in system_outcomes
         ):
-            yield from filter(None, [describe(system).resends_remark()])
+            yield describe(system).resends_remark
 
 
 def _few_trials(run: FaultRun) -> Iterator[str]:

@@ -108,6 +108,10 @@ class KafkaDescription(Description):
     copy_settings: ClassVar[frozenset[str]] = frozenset({"replicas", "min.insync.replicas"})
     batch_settings: ClassVar[frozenset[str]] = frozenset({"linger.ms", "batch.num.messages"})
     fsync_setting: ClassVar[str] = "topic.flush.messages=1"
+    resends_remark: ClassVar[str] = (
+        "Kafka's producer runs without idempotence here (librdkafka's default), so a message that is sent again can be "
+        "stored again or out of order. Java's producer has it on."
+    )
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
         GlossaryTerm(
             "acks",
@@ -154,13 +158,6 @@ class KafkaDescription(Description):
         """See Description: it waits for all replicas, as Java's does by default, and has idempotence off."""
         waits_for_all = text(producer.get("acks", "")) in {"all", "-1"}
         return waits_for_all and text(producer.get(_IDEMPOTENCE, "")) == "false"
-
-    def resends_remark(self) -> str:
-        """See Description."""
-        return (
-            "Kafka's producer runs without idempotence here (librdkafka's default), so a message that is sent again "
-            "can be stored again or out of order. Java's producer has it on."
-        )
 
     def session_timeouts(self, roles: Collection[str]) -> Sequence[str]:
         """See Description."""
