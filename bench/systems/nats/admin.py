@@ -17,7 +17,7 @@ from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.draining import DrainResult
 from bench.systems.nats import live_settings
-from bench.systems.nats.connection import CONNECT_S, EventLoop, connect, repeat
+from bench.systems.nats.connection import CONNECT_S, EventLoop, Result, connect, repeat
 from bench.systems.nats.nodes import SERVER, endpoint
 from bench.systems.nats.settings import REPLICAS, STORAGE, STORAGES, replicas
 from bench.systems.nats.streams import GONE_S, StreamView, has_leader, names, reconcile, stream, view, views
@@ -68,14 +68,13 @@ class NatsAdmin:
                 time.sleep(_TURN_S)
 
     def _without_route(self, topic: Topic, node: Node) -> list[str]:
-        missing: list[str] = []
+        """Name the streams whose leader this server does not reach. Raises ClusterError."""
 
-        async def ask(jetstream: JetStreamContext) -> None:
+        async def ask(jetstream: JetStreamContext) -> list[str]:
             answers = await asyncio.gather(*(has_leader(jetstream, name) for name in names(topic)))
-            missing.extend(name for name, answered in zip(names(topic), answers, strict=True) if not answered)
+            return [name for name, answered in zip(names(topic), answers, strict=True) if not answered]
 
-        self._do(f"Asking {node.name} for topic {topic.name}", ask, [node])
-        return missing
+        return self._do(f"Asking {node.name} for topic {topic.name}", ask, [node])
 
     def _config(self, topic: Topic, partition: int) -> StreamConfig:
         stream_settings = {
@@ -107,21 +106,21 @@ class NatsAdmin:
     def _do(
         self,
         doing: str,
-        work: Callable[[JetStreamContext], Coroutine[Any, Any, None]],
+        work: Callable[[JetStreamContext], Coroutine[Any, Any, Result]],
         nodes: Sequence[Node] = (),
-    ) -> None:
-        """Let the client do something, through one of these servers or any. Raises ClusterError."""
+    ) -> Result:
+        """Let the client do something, through one of these servers or any; return its result. Raises ClusterError."""
 
-        async def run_work() -> None:
+        async def run_work() -> Result:
             connection = await asyncio.wait_for(connect(endpoint(nodes or self._nodes)), CONNECT_S)
             try:
-                await work(connection.jetstream(timeout=_REQUEST_S))
+                return await work(connection.jetstream(timeout=_REQUEST_S))
             finally:
                 await connection.close()
 
         with EventLoop() as loop:
             try:
-                loop.call(run_work(), 2 * CONNECT_S)
+                return loop.call(run_work(), 2 * CONNECT_S)
             except (OSError, TimeoutError, nats.errors.Error) as error:
                 raise ClusterError(f"{doing}: {type(error).__name__}: {error}.") from error
 

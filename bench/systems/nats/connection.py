@@ -114,12 +114,12 @@ async def _ignore(_: Exception) -> None:
     """Errors that the client mends by itself are told by what comes of the sends."""
 
 
-async def repeat(request: Callable[[], Coroutine[Any, Any, object]], patience_s: float = CONNECT_S) -> None:
+async def repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
     """Ask until JetStream answers: requests are lost, or refused for now, while the metadata's leader changes.
 
-    Raises nats.errors.Error, the last one after `patience_s`.
+    Raises nats.errors.Error, the last one after CONNECT_S.
     """
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + CONNECT_S
     while True:
         try:
             await request()
