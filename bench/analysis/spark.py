@@ -33,6 +33,8 @@ _FEW_ROWS = 3_000_000
 """Below this, Java's second compiler costs more time than its code saves."""
 _FIRST_COMPILER_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 """With one compiler Java reserves 48 MB for code. Two analyses fill it, and then nothing more is compiled."""
+_SMALL_PAGES = {"spark.buffer.pageSize": "1m"}
+"""Every sort and every sum takes a page, however few its rows; Spark's own choice for this heap is 64 MB."""
 
 
 @contextmanager
@@ -94,10 +96,16 @@ def _settings(scratch: Path, *, quick: bool) -> dict[str, str]:
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
         "spark.sql.adaptive.enabled": "true",
+        # An analysis has some 200 generated classes; Spark keeps 100, and would compile all anew in the next one.
+        "spark.sql.codegen.cache.maxEntries": "1000",
+        # Otherwise each column that is made asks Java for the session, to name the line in errors.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         # Listing some hundred folders is quicker in the driver than as a job of its own.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     }
+    if quick:
+        settings |= _SMALL_PAGES
     if _is_local(master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
