@@ -40,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
 """Integration tests that start no nodes of a cluster."""
+_WITH_SPARK = ("test_memory_run", "test_stored_runs")
+"""Integration tests that start no nodes, and analyse in the process of the tests."""
 _GROUPS = {
     "test_containers": "whole runs",
     "test_run": "whole runs",
@@ -55,8 +57,8 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        if nodeid.startswith("tests/golden/"):  # on one worker Spark starts, and its code gets warm, once
-            return "golden"
+        if nodeid.startswith("tests/golden/") or Path(file).stem in _WITH_SPARK:
+            return "Spark"  # on one worker it starts, and its code gets warm, once
         if not starts_nodes(nodeid):
             return file
         return _GROUPS.get(Path(file).stem, "clusters")

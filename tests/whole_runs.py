@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.analysis import analyse
+from bench.analysis import analyse, spark_session
 from bench.run import outside
 from bench.run.folder import RunFolder
 
@@ -48,16 +48,17 @@ def bench(*arguments: object) -> subprocess.Popen[str]:
         signal.signal(signal.SIGINT, handler)
 
 
-def finished(*arguments: object) -> str:
-    process = bench(*arguments)
-    said, _ = process.communicate()
-    assert process.returncode == 0, said
-    return said
-
-
 def analysed(folder: RunFolder) -> None:
     """Stands in for `outside.report`."""
     analyse(folder.path)
+
+
+def analysed_with_others(folder: RunFolder) -> None:
+    """Stands in for `outside.report`; runs beside this one that have no results get theirs from the same Spark."""
+    with spark_session(rows=0):
+        for run in sorted(folder.path.parent.glob("[0-9]*")):
+            if not (run / "results").exists():
+                analyse(run)
 
 
 def without_analysis(monkeypatch: pytest.MonkeyPatch) -> None:

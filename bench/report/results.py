@@ -6,6 +6,7 @@ import json
 import lzma
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -301,9 +302,10 @@ def trial_documents(run: Path) -> dict[int, Json]:
 
 
 def trial_numbers(run: Path) -> list[int]:
-    """Return the numbers of the trials that left something behind. Raises ReportError where a document is garbled."""
+    """Return the numbers of the trials that left something behind. Raises ReportError where a table is garbled."""
     if (run / TRIALS).is_file():
-        return list(trial_documents(run))
+        column = _readable(_table_path(run, "trials"), partial(pd.read_parquet, columns=["trial"]))
+        return [int(number) for number in column["trial"]]
     return [int(path.name) for path in (run / "trials").glob("[0-9]*")]
 
 
