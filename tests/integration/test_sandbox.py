@@ -111,9 +111,8 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Started:
     (tmp_path / "inner.py").write_text(INNER, encoding="utf-8")
     mark = f"{100_000 + os.getpid()}.{time.monotonic_ns()}"
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
-    before = signal.getsignal(signal.SIGINT)
-    if request.param == "background":
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    inherited = signal.SIG_IGN if request.param == "background" else signal.default_int_handler
+    before = signal.signal(signal.SIGINT, inherited)  # these tests, too, may have been started in the background
     try:
         outer = subprocess.Popen(
             [sys.executable, "-c", OUTER, str(tmp_path), mark], env={**os.environ, "PYTHONPATH": path}
