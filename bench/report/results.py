@@ -191,6 +191,11 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
+def column_total(table: pd.DataFrame, column: str) -> int:
+    """Return the sum of a column of counts, of which some may be missing."""
+    return int(pd.to_numeric(table[column]).sum())
+
+
 def _read_table(run: Path, name: str) -> pd.DataFrame:
     """Read one table of a run; one without rows where older results lack it."""
     if TABLES[name].added_later and not _table_path(run, name).exists():

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
-
 from bench import numbers
 from bench.fault_kinds import fault_kind
 from bench.model import ENOUGH_TRIALS
@@ -18,7 +16,7 @@ from bench.report.answer.sentences import sentence
 from bench.report.loss import Loss, LossPosition
 from bench.report.outage import Outage
 from bench.report.presentation import Labels
-from bench.report.results import Results
+from bench.report.results import Results, column_total
 from bench.report.sections import fault_outcome
 from bench.report.sections.fault_outcome import FaultOutcome
 
@@ -231,8 +229,8 @@ def _unfinished_reads(run: FaultRun) -> Iterator[dict[str, Any]]:
         yield {
             "system": part.title,
             "label": case_groups.name(run.labels, part, cases),
-            "count": numbers.count(int(pd.to_numeric(unread["unread"]).sum())),
-            "acked": numbers.count(int(pd.to_numeric(unread["acked"]).sum())),
+            "count": numbers.count(column_total(unread, "unread")),
+            "acked": numbers.count(column_total(unread, "acked")),
             "trials": len(unread),
             "all_trials": int(part.trials["case"].isin(cases).sum()),
         }

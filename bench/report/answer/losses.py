@@ -11,6 +11,7 @@ from bench import numbers
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
+from bench.report.results import column_total
 from bench.systems.registry import describe
 
 _DELIVERY = "delivery"
@@ -24,11 +25,13 @@ def loss(cases: Configurations) -> Finding:
         return Finding(sentence("loss-unknown"), decided=False, anchor=_DELIVERY)
     hollow = read["case"].map(cases.hollow).astype(bool)
     promised, unpromised = (read, read[:0]) if hollow.all() else (read[~hollow], read[hollow])
-    lost, unpromised_lost = (_sum(trials, "lost") for trials in (promised, unpromised))
+    lost, unpromised_lost = (column_total(trials, "lost") for trials in (promised, unpromised))
     slots = {
-        "acknowledged": numbers.about(_sum(promised, "acked")),
+        "acknowledged": numbers.about(column_total(promised, "acked")),
         "trials": numbers.plural(len(promised), "trial"),
-        "unpromised": numbers.about(_sum(unpromised, "acked")) if _sum(unpromised, "acked") else "",
+        "unpromised": numbers.about(column_total(unpromised, "acked"))
+        if column_total(unpromised, "acked")
+        else "",
         "lost": numbers.count(unpromised_lost),
         "unread": numbers.plural(len(valid) - len(read), "trial") if len(read) < len(valid) else "",
     }
@@ -41,15 +44,15 @@ def loss(cases: Configurations) -> Finding:
 def _loss_slots(cases: Configurations, promised: pd.DataFrame) -> dict[str, Any]:
     """Return the slots of the sentence on a loss: how much, in how many configurations, and where most."""
     cases_lost = {
-        str(case): (_sum(trials, "lost"), _sum(trials, "acked"))
+        str(case): (column_total(trials, "lost"), column_total(trials, "acked"))
         for case, trials in promised.groupby("case", sort=False)
     }
     losing = {case: counts for case, counts in cases_lost.items() if counts[0]}
     worst = max(losing, key=lambda case: losing[case][0] / max(losing[case][1], 1))
     most, of = losing[worst]
     return {
-        "lost": numbers.count(_sum(promised, "lost")),
-        "acknowledged": numbers.count(_sum(promised, "acked")),
+        "lost": numbers.count(column_total(promised, "lost")),
+        "acknowledged": numbers.count(column_total(promised, "acked")),
         "losing": len(losing),
         "configurations": numbers.plural(len(cases_lost), "configuration"),
         "worst": cases.name_with_system(worst),
@@ -69,10 +72,12 @@ def alarms(cases: Configurations) -> Iterator[str]:
         if promise is None or promise.nodes is None:
             continue
         for fate in ("lost", "unread"):
-            if count := _sum(trials, fate):
+            if count := column_total(trials, fate):
                 yield _alarm(cases, case, fate, count)
         system = describe(str(cases.row(case)["system"]))
-        if system.deduplicates(cases.all_settings(case), {}) and (count := _sum(trials, "duplicates")):
+        if system.deduplicates(cases.all_settings(case), {}) and (
+            count := column_total(trials, "duplicates")
+        ):
             yield _alarm(cases, case, "duplicated", count)
 
 
@@ -82,10 +87,6 @@ def _alarm(cases: Configurations, case: str, fate: str, count: int) -> str:
         "name": cases.name_with_system(case),
         "kind": fate,
         "count": numbers.count(count),
-        "acknowledged": numbers.count(_sum(trials, "acked")),
+        "acknowledged": numbers.count(column_total(trials, "acked")),
     }
     return sentence("alarm", slots)
-
-
-def _sum(trials: pd.DataFrame, column: str) -> int:
-    return int(pd.to_numeric(trials[column]).sum())

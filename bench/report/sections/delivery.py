@@ -11,7 +11,7 @@ import pandas as pd
 from bench import numbers
 from bench.columns import CONSUMER_COUNTERS
 from bench.report import sweep
-from bench.report.results import Results
+from bench.report.results import Results, column_total
 from bench.report.sections import promise_coverage
 from bench.report.table import Cell, Column, Row, Table, case_table, lost_cell, number_cell
 
@@ -220,7 +220,7 @@ def _loss(results: Results) -> Iterator[Statement]:
             f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}.",
         )
     elif len(valid) and lost.notna().any():
-        acked_count, complete_count = int(valid.loc[lost.notna(), "acked"].sum()), int(lost.notna().sum())
+        acked_count, complete_count = column_total(valid[lost.notna()], "acked"), int(lost.notna().sum())
         scope = (
             ""
             if complete_count == len(valid)
@@ -232,7 +232,7 @@ def _loss(results: Results) -> Iterator[Statement]:
             f"{numbers.plural(complete_count, 'valid trial')}.",
         )
     invalid_trials = results.trials[results.trials["verdict"] != "valid"]
-    uncounted = int(pd.to_numeric(invalid_trials["lost"]).sum())
+    uncounted = column_total(invalid_trials, "lost")
     if uncounted:
         losing = invalid_trials.loc[pd.to_numeric(invalid_trials["lost"]) > 0, "case"].unique()
         broken = any(promise_coverage.breaks_promise(results, str(case)) for case in losing)
@@ -257,12 +257,12 @@ def _unsaid(results: Results) -> Iterator[Statement]:
 
 
 def _unread(trials: pd.DataFrame) -> str:
-    count = int(pd.to_numeric(trials["unread"]).sum())
+    count = column_total(trials, "unread")
     return f"{numbers.plural(count, 'acknowledged message')} had not been read by then." if count else ""
 
 
 def _log(results: Results) -> Iterator[Statement]:
-    duplicates, out_of_order = (int(results.valid[name].sum()) for name in ("duplicates", "out_of_order"))
+    duplicates, out_of_order = (column_total(results.valid, name) for name in ("duplicates", "out_of_order"))
     if duplicates:
         yield Statement("neutral", f"{numbers.plural(duplicates, 'duplicate')} in the log.")
     if out_of_order:
@@ -272,7 +272,7 @@ def _log(results: Results) -> Iterator[Statement]:
 
 
 def _stored_failures(results: Results) -> Iterator[Statement]:
-    present = int(results.valid["fail_present"].sum())
+    present = column_total(results.valid, "fail_present")
     if present:
         yield Statement(
             "warn",

@@ -13,7 +13,7 @@ from bench.report import case_groups, loss, outage, sweep
 from bench.report.loss import Loss
 from bench.report.outage import Outage
 from bench.report.presentation import Labels
-from bench.report.results import Results
+from bench.report.results import Results, column_total
 from bench.report.sections import promise_coverage
 from bench.report.sections.promise_coverage import Coverage
 from bench.systems.registry import system_title
@@ -116,7 +116,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         unread=tuple(map(int, pd.to_numeric(valid["unread"]).fillna(0))),
         unfinished_reads=len(unfinished_reads(trials)),
         reads_wait=bool(tried) and all(tried_case.reads_wait for tried_case in tried),
-        acked=int(pd.to_numeric(valid["acked"]).sum()),
+        acked=column_total(valid, "acked"),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
         unanswered=tuple(map(int, valid[["failed", "unknown"]].sum(axis=1))),
