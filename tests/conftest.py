@@ -40,16 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
 """Integration tests that start no nodes of a cluster."""
-_WITH_SPARK = ("test_memory_run", "test_stored_runs")
-"""Integration tests that start no nodes, and analyse in the process of the tests."""
-_GROUPS = {
-    "test_containers": "whole runs",
-    "test_run": "whole runs",
-    "test_external": "external clusters",
-    "test_load_machines": "external clusters",
-    "test_sandbox": "external clusters",
-}
-"""Integration tests of whole runs, in two groups that take equally long."""
+_WITH_SPARK = ("test_memory_run", "test_run", "test_stored_runs")
+"""Integration tests that analyse in the process of the tests."""
+_WHOLE_RUNS = ("test_containers", "test_external", "test_load_machines", "test_sandbox")
+"""Integration tests of whole runs without one: about as long together as all others that start nodes."""
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
@@ -61,7 +55,7 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type
             return "Spark"  # on one worker it starts, and its code gets warm, once
         if not starts_nodes(nodeid):
             return file
-        return _GROUPS.get(Path(file).stem, "clusters")
+        return "whole runs" if Path(file).stem in _WHOLE_RUNS else "clusters"
 
 
 def starts_nodes(nodeid: str) -> bool:

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from bench import places
 from bench.cli import app
 from bench.errors import SetupError
-from bench.run import outside
 from tests import s3_server, whole_runs
 
 pytestmark = pytest.mark.integration
@@ -49,7 +48,7 @@ def test_a_run_is_made_reported_exported_and_compared_in_a_store(
     tmp_path: Path, query: str, bench: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(outside, "report", whole_runs.analysed)
+        whole_runs.without_analysis(patched)
         made = bench(
             "run", whole_runs.scenario(tmp_path, "small", SMALL), "--out", f"s3://runs/nightly?{query}"
         )

@@ -54,7 +54,7 @@ def result(window_s: float) -> Row:
     """A result in which every period, and the whole, has had a message; each took 2.0015 ms. Tests only read it."""
     one = trial(window_s)
     cut = omb.periods(one)
-    timed = (2_001_500, dict.fromkeys(range(100_001), 2_001_500))
+    timed = (2_001_500, dict.fromkeys(range(0, 100_001, 10), 2_001_500))
     times = {omb.Key(0, period, head): timed for period in range(-1, cut.number) for head in HEADS}
     counts = {(period, kind): 30 for period in range(cut.number) for kind in ("ok", "received")}
     return omb.result(one, cut, times, counts, "acks-sweep")

@@ -9,21 +9,26 @@ from pathlib import Path
 import pytest
 
 from bench.report import pdf, results, sweep
-from bench.report.answer import answer
 from bench.report.answer.model import Answer
 from bench.report.figures import first_page_drawings
-from bench.report.pages import front_page
+from bench.report.pages import front_page, published_reports
 from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
+from bench.report.run_answer import run_answer
 from bench.run.publishing import PUBLISHED
+from bench.scenario import families
+from tests import plain_words
 
 RUNS = sorted(file.parent for file in PUBLISHED.glob("*/manifest.json"))
 SIDE_BY_SIDE = ("acks-sweep", "parity", "partition-sweep", "replication-sweep", "send-latency")
 
 
+read = cache(results.read)
+
+
 @cache
 def answered(run: Path) -> Answer:
-    return answer(results.read(run), presentation(run))
+    return run_answer(read(run))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
@@ -46,7 +51,7 @@ def test_the_first_page_is_one_sheet_with_at_most_250_words(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pdf, "laid_out", cache(pdf.laid_out))  # what fitted is not laid out again
-    found, shown = results.read(run), presentation(run)
+    found, shown = read(run), presentation(run)
     parts = sweep.parts(found)
     drawings = first_page_drawings(found, parts, shown.labels, compared_cases(found, shown))
 
@@ -88,3 +93,12 @@ def test_what_decides_nothing_names_no_winner() -> None:
     assert not any(
         " times as fast as " in text and "no difference can be told" not in text for text in undecided
     )
+
+
+def test_the_front_page_holds_plain_words_but_in_recorded_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "read", read)
+    monkeypatch.setattr(published_reports, "run_answer", lambda found: answered(found.run))
+
+    page = published_reports.render(PUBLISHED, families())
+
+    assert plain_words.found_in(plain_words.own_words(page, *(run.name for run in RUNS))) == []

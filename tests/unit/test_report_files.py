@@ -49,7 +49,7 @@ def test_pdf_has_pages_and_the_question_on_the_first(pdf: PdfReader) -> None:
 def test_what_the_machines_limit_means_stands_before_all_figures_behind_the_first_page(
     tmp_path: Path,
 ) -> None:
-    run = build(tmp_path / "run", Sketch(rounds=5, messages=500))
+    run = build(tmp_path / "run", SMALL)
     table = run / "results" / "trials.parquet"
     trials = pd.read_parquet(table)
     trials.assign(bottleneck="cpu", machine_cpu_share=0.95, bottleneck_evidence="busy").to_parquet(table)
