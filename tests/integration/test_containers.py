@@ -33,7 +33,7 @@ systems:
     nodes: {zookeeper: 1, bookie: 2, broker: 1}
     topic: {quorums: 2-2-2}
 topic: {partitions: 2}
-load: {producers: 2, window: 10, message_bytes: 100}
+load: {producers: 2, window: 10, message_bytes: 100, rate: 200}
 consumers: 1
 jit: c1
 warm_up: {cluster: 1s}
@@ -53,7 +53,7 @@ systems:
     faults:
       - {name: broker killed, when: {after: 2s}, kill: broker-2, heal: {after: 2s}}
 topic: {partitions: 3}
-load: {producers: 2, window: 1, message_bytes: 100}
+load: {producers: 2, window: 1, message_bytes: 100, rate: 200}
 consumers: 1
 jit: c1
 warm_up: {cluster: 1s}

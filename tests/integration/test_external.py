@@ -46,7 +46,7 @@ systems:
   pulsar:
     topic: {quorums: [1-1-1, 2-2-2]}
 topic: {partitions: 2}
-load: {producers: 2, window: 10, message_bytes: 100}
+load: {producers: 2, window: 10, message_bytes: 100, rate: 200}
 consumers: 1
 warm_up: {cluster: 1s}
 slice: {length: 200ms, lead_in: 50ms}

@@ -16,7 +16,7 @@ from tests import s3_server, whole_runs
 
 pytestmark = pytest.mark.integration
 
-SMALL = "systems: {memory: {}}\nduration: 1s\nload: {producers: 2}\nconsumers: 1\nrepeats: 1\n"
+SMALL = "systems: {memory: {}}\nduration: 1s\nload: {producers: 2, rate: 500}\nconsumers: 1\nrepeats: 1\n"
 Command = Callable[..., str]
 
 
