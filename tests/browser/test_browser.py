@@ -113,8 +113,8 @@ def described(page: Page) -> int:
 @pytest.mark.parametrize(
     ("sketch", "figure"),
     [
-        (Sketch(rounds=2, messages=500, disks=("as is", "1ms", "10ms")), "figure-price"),
-        (Sketch(rounds=2, messages=500, open_loop=True), "figure-response"),
+        (Sketch(systems=("memory",), rounds=2, messages=500, disks=("as is", "1ms", "10ms")), "figure-price"),
+        (Sketch(systems=("memory",), rounds=2, messages=500, open_loop=True), "figure-response"),
     ],
     ids=["disks", "open loop"],
 )

@@ -593,8 +593,9 @@ def test_scenario_text_cannot_break_the_page(tmp_path: Path) -> None:
 
 
 def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Path) -> None:
-    run = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(rounds=1))
-    broken = build(tmp_path / "20261122-120000-power-loss-standard", Sketch(rounds=1, lost={0: 61}))
+    one_system = Sketch(systems=("kafka",), rounds=1, messages=500)
+    run = build(tmp_path / "20261121-120000-acks-sweep-standard", one_system)
+    broken = build(tmp_path / "20261122-120000-power-loss-standard", replace(one_system, lost={0: 61}))
     for name, changes in (
         ("manifest.json", {"scenario": "power-loss", "title": "The power goes"}),
         ("results/summary.json", {"figure": "timeline"}),
@@ -611,7 +612,7 @@ def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Pa
     assert "Where something broke" in page
     assert f'href="../{broken.name}/report.html"' in page
     assert "The power goes (standard)" in page
-    alone = html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))
+    alone = html.render(build(tmp_path / "alone" / "run", one_system))
     assert "No run in this folder broke anything" in alone
     assert "No run in this folder broke anything" not in page
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 from weasyprint import HTML
 from weasyprint.formatting_structure.boxes import TableBox
 
@@ -20,6 +21,12 @@ from tests.report_sketch import Sketch
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 FOUND = {"first": 2000.0, "second": 1000.0, "rounds": 5, "ratio": 2.0, "low": 1.9, "high": 2.1}
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw none: these tests look at a table."""
+    monkeypatch.setattr(html, "gallery", lambda *_: {})
 
 
 def page(run: Path, *points: dict[str, Any], settings: Sequence[str] = ("level",)) -> str:
