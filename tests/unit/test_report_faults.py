@@ -120,7 +120,7 @@ def test_where_steps_only_strike_there_is_no_table_of_them(tmp_path: Path) -> No
 
 
 def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:
-    run = build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1))
+    run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1))
     file = run / "trials" / "0000" / "trial.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"faults": STEPS}))
 
