@@ -40,18 +40,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
 """Integration tests that start no nodes of a cluster."""
-_WITH_SPARK = ("test_memory_run", "test_run", "test_stored_runs")
+_WITH_SPARK = tuple(f"tests/integration/test_{name}.py" for name in ("memory_run", "run", "stored_runs"))
 """Integration tests that analyse in the process of the tests."""
 _WHOLE_RUNS = ("test_containers", "test_external", "test_load_machines", "test_sandbox")
-"""Integration tests of whole runs without one: about as long together as all others that start nodes."""
+"""Tests of whole runs that are not analysed in this process: they take about as long as all others with nodes."""
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
-    """Gives each file to one worker, which makes its fixtures once, and each group that starts clusters to one."""
+    """Gives each file to one worker, which makes its fixtures once, and each group of files to one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        if nodeid.startswith("tests/golden/") or Path(file).stem in _WITH_SPARK:
+        if nodeid.startswith(("tests/golden/", *_WITH_SPARK)):
             return "Spark"  # on one worker it starts, and its code gets warm, once
         if not starts_nodes(nodeid):
             return file

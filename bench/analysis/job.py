@@ -73,7 +73,7 @@ from bench.records.trial import HoldKey, TrialRecord
 _Record = TypeVar("_Record", SendTally, NodeFigure)
 _ROWS_PER_TASK = 400_000
 """Small enough that a task's share of the heap holds its rows, so that little is spilled."""
-_ROWS_WORTH_A_TASK = 20_000
+_MIN_ROWS_PER_TASK = 20_000
 """For fewer, starting one more task takes longer than it saves."""
 
 
@@ -141,7 +141,7 @@ def _measure(spark: SparkSession, folder: RunRecords, log: EventLog) -> _Measure
 
 
 def _fit_tasks(spark: SparkSession, rows: int) -> None:
-    tasks = min(2 * spark.sparkContext.defaultParallelism, 1 + rows // _ROWS_WORTH_A_TASK)
+    tasks = min(2 * spark.sparkContext.defaultParallelism, 1 + rows // _MIN_ROWS_PER_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", max(tasks, rows // _ROWS_PER_TASK))
 
 

@@ -34,7 +34,7 @@ _FEW_ROWS = 3_000_000
 _FIRST_COMPILER_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 """With one compiler Java reserves 48 MB for code. Two analyses fill it, and then nothing more is compiled."""
 _SMALL_PAGES = {"spark.buffer.pageSize": "1m"}
-"""Every sort and every sum takes a page, however few its rows; Spark's own choice for this heap is 64 MB."""
+"""Every sort and every sum takes a page, however few its rows; by Spark's own rule one has 16 MB on two cores."""
 
 
 @contextmanager

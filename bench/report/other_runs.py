@@ -59,13 +59,13 @@ def _runs(out: Path) -> list[Run]:
 def stands_in(run: Path, manifest: Json) -> bool:
     """Whether a run answers only where no other does: a quick one, one with other settings, one that was cut short.
 
-    Raises ReportError where its plan is garbled.
+    Raises ReportError where its plan, or what tells its trials, is garbled.
     """
     return is_quick(manifest) or bool(changes(manifest)) or bool(never_run(run))
 
 
 def never_run(run: Path) -> int:
-    """How many planned trials left nothing behind. Raises ReportError where the plan is garbled."""
+    """How many planned trials left nothing behind. Raises ReportError as `stands_in` does."""
     return results.never_run(results.document(run / "plan.json"), results.trial_numbers(run))
 
 

@@ -192,7 +192,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def column_total(table: pd.DataFrame, column: str) -> int:
-    """Return the sum of a column of counts, of which some may be missing."""
+    """Return the sum of a column of counts; a missing count adds nothing."""
     return int(pd.to_numeric(table[column]).sum())
 
 
@@ -307,10 +307,18 @@ def trial_documents(run: Path) -> dict[int, Json]:
 
 
 def trial_numbers(run: Path) -> list[int]:
-    """Return the numbers of the trials that left something behind. Raises ReportError where a table is garbled."""
-    if (run / TRIALS).is_file():
-        column = _readable(_table_path(run, "trials"), partial(pd.read_parquet, columns=["trial"]))
+    """Return the numbers of the trials that left something behind.
+
+    A published run's come from its table of trials, which is read much faster than its documents.
+
+    Raises ReportError where what holds them is garbled.
+    """
+    table_path = _table_path(run, "trials")
+    if (run / TRIALS).is_file() and table_path.is_file():
+        column = _readable(table_path, partial(pd.read_parquet, columns=["trial"]))
         return [int(number) for number in column["trial"]]
+    if (run / TRIALS).is_file():
+        return list(trial_documents(run))
     return [int(path.name) for path in (run / "trials").glob("[0-9]*")]
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from bench import numbers
-from bench.report import packed_page, write_report
+from bench.report import packed_page, results, write_report
 from bench.report.pages import compare, family, html
 from bench.run import run_comparison
 from bench.run.folder import RunFolder
@@ -132,12 +132,13 @@ def test_runs_with_other_figures_open_without_a_word_too(
 
 
 def test_published_pages_open_without_a_word_and_without_the_network(opened: Opened) -> None:
-    """Pages over many runs, a report of each family, and those that unpack themselves, as published here."""
-    reports = sorted(PUBLISHED.glob("*/report.html"))
-    of_families = {family_of(file): file for file in reports}
+    """Pages over many runs, of each family a report of each kind, and those that unpack themselves, as published."""
+    over_runs = [*PUBLISHED.glob("*.html"), *PUBLISHED.glob("family-*/report.html")]
+    reports = [file.parent / "report.html" for file in sorted(PUBLISHED.glob("*/manifest.json"))]
+    of_kinds = {(family_of(file), results.summary(file.parent)["figure"]): file for file in reports}
     packed = [file for file in reports if packed_page.unpack(text := file.read_text("utf-8")) != text]
-    assert packed
-    for file in (*PUBLISHED.glob("*.html"), *of_families.values(), *packed):
+    assert {name for name, _ in of_kinds} >= families().keys()
+    for file in {*over_runs, *of_kinds.values(), *packed}:
         opened.page.goto(file.as_uri())
         opened.page.locator("h1").first.wait_for()  # a packed page unpacks itself after it is loaded
         described(opened.page)
@@ -146,7 +147,7 @@ def test_published_pages_open_without_a_word_and_without_the_network(opened: Ope
 
 
 def family_of(report: Path) -> str:
-    """The family of a published report's scenario; "" for a page over the runs of a family."""
+    """The family of a published report's scenario; "" where none has it any more."""
     return next((name for name, scenarios in families().items() if report.parent.name in scenarios), "")
 
 

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from bench.analysis import analyse
+from bench.analysis import analyse, job
 from tests.eventlog import TrialLog, receive, send, write_run
 
 Message = tuple[int, int]
@@ -137,8 +137,11 @@ def injected() -> list[Injected]:
 
 @pytest.fixture(scope="module")
 def run(spark: SparkSession, injected: list[Injected], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With rows spread over as many tasks as those of a large log."""
     folder = write_run(tmp_path_factory.mktemp("injected"), [log.trial for log in injected])
-    analyse(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(job, "_MIN_ROWS_PER_TASK", 50)
+        analyse(folder)
     return folder
 
 

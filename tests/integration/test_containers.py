@@ -33,7 +33,7 @@ systems:
     nodes: {zookeeper: 1, bookie: 2, broker: 1}
     topic: {quorums: 2-2-2}
 topic: {partitions: 2}
-load: {producers: 2, window: 10, message_bytes: 100, rate: 200}
+load: {producers: 2, window: 10, message_bytes: 100}
 consumers: 1
 jit: c1
 warm_up: {cluster: 1s}

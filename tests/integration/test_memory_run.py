@@ -10,7 +10,7 @@ import pytest
 
 from bench.run import outside
 from bench.run.folder import RunFolder
-from tests.whole_runs import bench, mentioning, only, rows, scenario, until, without_analysis
+from tests.whole_runs import analysed, bench, mentioning, only, rows, scenario, until
 
 pytestmark = pytest.mark.integration
 
@@ -46,7 +46,7 @@ def test_a_search_finds_the_capacity_that_theory_gives(measured: Callable[..., P
 
 
 def test_a_killed_run_leaves_nothing_keeps_its_trials_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = bench("run", scenario(tmp_path, "killed", MANY), "--out", tmp_path / "out")
     until(lambda: len(list((tmp_path / "out").glob("*/trials/[0-9]*/trial.json"))) >= 1)
@@ -57,7 +57,7 @@ def test_a_killed_run_leaves_nothing_keeps_its_trials_and_goes_on(
     run = only(tmp_path / "out")
     until(lambda: not mentioning(run))
     first = (run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8")
-    without_analysis(monkeypatch)
+    monkeypatch.setattr(outside, "report", analysed)
     assert outside.resume(RunFolder(run), web=False) == 0
     assert sorted(entry.name for entry in (run / "trials").iterdir()) == [
         f"{number:04d}" for number in range(4)
@@ -65,6 +65,7 @@ def test_a_killed_run_leaves_nothing_keeps_its_trials_and_goes_on(
     assert (run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8") == first
     assert {"line_ns", "line_after_ns"} < json.loads(first)["machine"].keys()
     assert not (run / "nodes").exists()
+    assert len(rows(run, "trials")) == 4
 
 
 def test_ctrl_c_keeps_the_finished_trials_and_says_how_to_go_on(tmp_path: Path) -> None:

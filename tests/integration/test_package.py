@@ -1,4 +1,4 @@
-"""The suite as an installed package, without its checkout: a wheel has all that a run and its report need."""
+"""The suite as an installed package, without its checkout: a run, its account and its report need nothing else."""
 
 import json
 import os

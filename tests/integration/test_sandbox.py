@@ -112,9 +112,8 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Started:
     mark = f"{100_000 + os.getpid()}.{time.monotonic_ns()}"
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
     inherited = signal.SIG_IGN if request.param == "background" else signal.default_int_handler
-    before = signal.signal(
-        signal.SIGINT, inherited
-    )  # these tests, too, may have been started in the background
+    # These tests, too, may have been started in the background.
+    before = signal.signal(signal.SIGINT, inherited)
     try:
         outer = subprocess.Popen(
             [sys.executable, "-c", OUTER, str(tmp_path), mark], env={**os.environ, "PYTHONPATH": path}

@@ -23,12 +23,12 @@ RUNS = sorted(file.parent for file in PUBLISHED.glob("*/manifest.json"))
 SIDE_BY_SIDE = ("acks-sweep", "parity", "partition-sweep", "replication-sweep", "send-latency")
 
 
-read = cache(results.read)
+stored_results = cache(results.read)
 
 
 @cache
 def answered(run: Path) -> Answer:
-    return run_answer(read(run))
+    return run_answer(stored_results(run))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
@@ -51,7 +51,7 @@ def test_the_first_page_is_one_sheet_with_at_most_250_words(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pdf, "laid_out", cache(pdf.laid_out))  # what fitted is not laid out again
-    found, shown = read(run), presentation(run)
+    found, shown = stored_results(run), presentation(run)
     parts = sweep.parts(found)
     drawings = first_page_drawings(found, parts, shown.labels, compared_cases(found, shown))
 
@@ -96,7 +96,7 @@ def test_what_decides_nothing_names_no_winner() -> None:
 
 
 def test_the_front_page_holds_plain_words_but_in_recorded_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "read", read)
+    monkeypatch.setattr(results, "read", stored_results)
     monkeypatch.setattr(published_reports, "run_answer", lambda found: answered(found.run))
 
     page = published_reports.render(PUBLISHED, families())

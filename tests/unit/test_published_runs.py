@@ -36,7 +36,7 @@ def test_a_scenario_has_one_run_in_a_folder_of_its_name() -> None:
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_a_run_has_no_folder_a_trial_and_its_documents_can_be_read(run: Path) -> None:
     assert [path.name for path in run.iterdir() if path.is_dir()] == ["results"]
-    assert results.trial_numbers(run)
+    assert set(results.trial_documents(run)) == set(results.trial_numbers(run))
     assert results.summary(run)["figure"]
 
 

@@ -64,7 +64,7 @@ def published(first: Path, there: Path) -> Path:
 
 @pytest.fixture
 def no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publish without drawing reports, where a test is about which run is published: drawing one takes seconds."""
+    """Publish without drawing reports, where a test does not look into them: drawing one takes seconds."""
 
     def written(folder: Path) -> None:
         for name in ("report.html", "report.pdf"):
