@@ -40,10 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
 """Integration tests that start no nodes of a cluster."""
-_WITH_SPARK = tuple(f"tests/integration/test_{name}.py" for name in ("memory_run", "run", "stored_runs"))
-"""Integration tests that analyse in the process of the tests."""
-_WHOLE_RUNS = ("test_containers", "test_external", "test_load_machines", "test_sandbox")
-"""Tests of whole runs that are not analysed in this process: they take about as long as all others with nodes."""
+_GROUPS = {
+    **dict.fromkeys(("test_memory_run", "test_run", "test_stored_runs"), "Spark"),
+    **dict.fromkeys(("test_containers", "test_external", "test_load_machines", "test_sandbox"), "whole runs"),
+}
+"""Integration tests that analyse in the process of the tests, and those of other whole runs.
+
+The latter take about as long as all others that start nodes.
+"""
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
@@ -51,11 +55,11 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        if nodeid.startswith(("tests/golden/", *_WITH_SPARK)):
+        if file.startswith("tests/golden/"):
             return "Spark"  # on one worker it starts, and its code gets warm, once
-        if not starts_nodes(nodeid):
-            return file
-        return "whole runs" if Path(file).stem in _WHOLE_RUNS else "clusters"
+        if file.startswith("tests/integration/") and (group := _GROUPS.get(Path(file).stem)):
+            return group
+        return "clusters" if starts_nodes(nodeid) else file
 
 
 def starts_nodes(nodeid: str) -> bool:

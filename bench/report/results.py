@@ -313,13 +313,13 @@ def trial_numbers(run: Path) -> list[int]:
 
     Raises ReportError where what holds them is garbled.
     """
+    if not (run / TRIALS).is_file():
+        return [int(path.name) for path in (run / "trials").glob("[0-9]*")]
     table_path = _table_path(run, "trials")
-    if (run / TRIALS).is_file() and table_path.is_file():
-        column = _readable(table_path, partial(pd.read_parquet, columns=["trial"]))
-        return [int(number) for number in column["trial"]]
-    if (run / TRIALS).is_file():
+    if not table_path.is_file():
         return list(trial_documents(run))
-    return [int(path.name) for path in (run / "trials").glob("[0-9]*")]
+    column = _readable(table_path, partial(pd.read_parquet, columns=["trial"]))
+    return [int(number) for number in column["trial"]]
 
 
 def trial_document_path(run: Path, trial: int) -> str:

@@ -135,7 +135,11 @@ def test_published_pages_open_without_a_word_and_without_the_network(opened: Ope
     """Pages over many runs, of each family a report of each kind, and those that unpack themselves, as published."""
     over_runs = [*PUBLISHED.glob("*.html"), *PUBLISHED.glob("family-*/report.html")]
     reports = [file.parent / "report.html" for file in sorted(PUBLISHED.glob("*/manifest.json"))]
-    of_kinds = {(family_of(file), results.summary(file.parent)["figure"]): file for file in reports}
+    family_by_scenario = {name: family for family, names in families().items() for name in names}
+    of_kinds = {
+        (family_by_scenario.get(file.parent.name), results.summary(file.parent)["figure"]): file
+        for file in reports
+    }
     packed = [file for file in reports if packed_page.unpack(text := file.read_text("utf-8")) != text]
     assert {name for name, _ in of_kinds} >= families().keys()
     for file in {*over_runs, *of_kinds.values(), *packed}:
@@ -144,11 +148,6 @@ def test_published_pages_open_without_a_word_and_without_the_network(opened: Ope
         described(opened.page)
         assert opened.said == [], file
     assert {urlsplit(url).scheme for url in opened.asked} <= {"file", "data"}
-
-
-def family_of(report: Path) -> str:
-    """The family of a published report's scenario; "" where none has it any more."""
-    return next((name for name, scenarios in families().items() if report.parent.name in scenarios), "")
 
 
 def test_words_in_the_box_leave_the_rows_that_have_them_all(opened: Opened) -> None:

@@ -116,9 +116,8 @@ def test_what_scenarios_ask_claim_and_present_holds_none() -> None:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_a_report_holds_none_but_in_recorded_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        drawing, "_svg", lambda figure: '<svg viewBox="0 0 100 1"></svg>'
-    )  # words in figures are not looked at
+    # Words in figures are not looked at.
+    monkeypatch.setattr(drawing, "_svg", lambda figure: '<svg viewBox="0 0 100 1"></svg>')
     page = packed_page.unpack(html.render(PUBLISHED / name))
 
     assert found_in(own_words(page, name)) == []

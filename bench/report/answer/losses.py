@@ -26,12 +26,11 @@ def loss(cases: Configurations) -> Finding:
     hollow = read["case"].map(cases.hollow).astype(bool)
     promised, unpromised = (read, read[:0]) if hollow.all() else (read[~hollow], read[hollow])
     lost, unpromised_lost = (column_total(trials, "lost") for trials in (promised, unpromised))
+    unpromised_acked = column_total(unpromised, "acked")
     slots = {
         "acknowledged": numbers.about(column_total(promised, "acked")),
         "trials": numbers.plural(len(promised), "trial"),
-        "unpromised": numbers.about(column_total(unpromised, "acked"))
-        if column_total(unpromised, "acked")
-        else "",
+        "unpromised": numbers.about(unpromised_acked) if unpromised_acked else "",
         "lost": numbers.count(unpromised_lost),
         "unread": numbers.plural(len(valid) - len(read), "trial") if len(read) < len(valid) else "",
     }
