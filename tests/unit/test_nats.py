@@ -234,15 +234,23 @@ def test_another_error_of_a_stream_is_raised() -> None:
         asyncio.run(streams.has_leader(jetstream, "orders-0"))
 
 
-def test_a_request_that_is_lost_is_made_again_and_a_refused_one_is_not() -> None:
+def _no_peers(reason: str) -> APIError:
+    return APIError(code=400, err_code=10005, description=f"no suitable peers for placement, {reason}")
+
+
+def test_a_request_that_is_lost_or_early_is_made_again_and_a_refused_one_is_not() -> None:
     lost = FakeStreams(nats.errors.TimeoutError(), nats.js.errors.ServiceUnavailableError(), None)
+    early = FakeStreams(_no_peers("peer offline"), None)
     refused = FakeStreams(APIError(code=400, err_code=10058), None)
+    impossible = FakeStreams(_no_peers("insufficient storage"), None)
 
-    asyncio.run(connection.repeat(lost.request))
-    with pytest.raises(APIError):
-        asyncio.run(connection.repeat(refused.request))
+    for requests in (lost, early):
+        asyncio.run(connection.repeat(requests.request))
+    for requests in (refused, impossible):
+        with pytest.raises(APIError):
+            asyncio.run(connection.repeat(requests.request))
 
-    assert (lost.ends, refused.ends) == ([], [None])
+    assert (lost.ends, early.ends, refused.ends, impossible.ends) == ([], [], [None], [None])
 
 
 def test_each_partition_is_a_stream() -> None:

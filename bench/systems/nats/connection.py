@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar, cast
 import nats
 from gevent.monkey import get_original
 from nats.aio.client import Client
-from nats.js.errors import ServiceUnavailableError
+from nats.js.errors import APIError, ServiceUnavailableError
 
 from bench.errors import LoadError
 from bench.native_threads import NativeThread
@@ -30,6 +30,8 @@ CALL_S = 30.0
 _RECONNECT_S = 0.1
 """The client's own default is 2 s, which would stand in every gap after a server's death."""
 _CANCEL_AGAIN_S, _AGAIN_S = 0.1, 0.1
+_NO_PEERS = 10005
+"""JetStream's error where the leader of the metadata knows too few servers to place a stream on."""
 RECONNECT = "reconnect_time_wait"
 Result = TypeVar("Result")
 
@@ -115,7 +117,7 @@ async def _ignore(_: Exception) -> None:
 
 
 async def repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
-    """Ask until JetStream answers: requests are lost, or refused for now, while the metadata's leader changes.
+    """Ask until JetStream answers: requests are lost, or refused for now, while servers find each other again.
 
     Raises nats.errors.Error, the last one after CONNECT_S.
     """
@@ -123,12 +125,19 @@ async def repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
     while True:
         try:
             await request()
-        except (TimeoutError, ServiceUnavailableError):
-            if time.monotonic() > deadline:
+        except (TimeoutError, APIError) as error:
+            if time.monotonic() > deadline or not _may_pass(error):
                 raise
             await asyncio.sleep(_AGAIN_S)
         else:
             return
+
+
+def _may_pass(error: TimeoutError | APIError) -> bool:
+    """Whether to ask again. A server that was cut off counts as offline until it is heard of again."""
+    if isinstance(error, APIError) and error.err_code == _NO_PEERS:
+        return "offline" in (error.description or "")
+    return isinstance(error, TimeoutError | ServiceUnavailableError)
 
 
 def open_connection(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _RECONNECT_S) -> Client:
