@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -177,25 +178,33 @@ def token_server(token: Callable[[str], str], secret: str) -> Iterator[str]:
 
 
 class Server:
-    """A server's process, which may be ended and started again."""
+    """A server's process, which may be ended and started again.
 
-    def __init__(self, command: tuple[str, ...], folder: Path, port: int) -> None:
+    One that ends while it starts is started again, as a supervisor would: a Pulsar broker does where the session of
+    the one that was killed expires meanwhile.
+    """
+
+    def __init__(self, command: tuple[str, ...], folder: Path, is_ready: Callable[[], bool]) -> None:
         self.folder = folder
-        self._command, self._port = command, port
+        self._command, self._is_ready = command, is_ready
         self._log = folder / "server.log"
         folder.mkdir(parents=True, exist_ok=True)
         self.start()
 
     def start(self) -> None:
-        with self._log.open("ab") as output:
-            self._process = subprocess.Popen(
-                self._command, cwd=self.folder, stdout=output, stderr=output, process_group=0
-            )
+        self._process = self._launch()
         deadline = time.monotonic() + _STARTS_S
-        while not _listens(self._port):
-            assert self._process.poll() is None, self._log.read_text()[-4000:]
+        while not self._is_ready():
             assert time.monotonic() < deadline, self._log.read_text()[-4000:]
             time.sleep(0.1)
+            if self._process.poll() is not None:
+                self._process = self._launch()
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as output:
+            return subprocess.Popen(
+                self._command, cwd=self.folder, stdout=output, stderr=output, process_group=0
+            )
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -209,8 +218,8 @@ class Server:
 
 
 @contextmanager
-def _running(command: tuple[str, ...], folder: Path, port: int) -> Iterator[Server]:
-    server = Server(command, folder, port)
+def _running(command: tuple[str, ...], folder: Path, is_ready: Callable[[], bool]) -> Iterator[Server]:
+    server = Server(command, folder, is_ready)
     try:
         yield server
     finally:
@@ -328,7 +337,7 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
         archive=wiring.servers("kafka").archive(version, "broker"),
         properties={"org.apache.kafka.sasl.oauthbearer.allowed.urls": keys.public.as_uri()},
     )
-    with _running(jvm.command("kafka.Kafka", str(file)), folder, KAFKA_SASL) as server:
+    with _running(jvm.command("kafka.Kafka", str(file)), folder, partial(_listens, KAFKA_SASL)) as server:
         _grant()
         yield server
 
@@ -432,12 +441,24 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
     broker = jvm.command(*common, "--only-broker", "-a", "localhost")
     with (
         _running(
-            ("env", "PULSAR_STANDALONE_USE_ZOOKEEPER=1", *storage), folder / "storage", _PULSAR_BOOKIES[1]
+            ("env", "PULSAR_STANDALONE_USE_ZOOKEEPER=1", *storage),
+            folder / "storage",
+            partial(_listens, _PULSAR_BOOKIES[1]),
         ),
-        _running(broker, folder, PULSAR_WEB_TLS) as server,
+        _running(broker, folder, partial(_broker_is_ready, root_token)) as server,
     ):
         _make_tenant(root_token, folder)
         yield server
+
+
+def _broker_is_ready(token: str) -> bool:
+    """Whether the broker has started whole: it takes connections before, and may still end."""
+    url = f"http://localhost:{PULSAR_WEB}/admin/v2/brokers/ready"
+    try:
+        answer = httpx.get(url, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
+    except httpx.HTTPError:
+        return False
+    return answer.is_success
 
 
 def pulsar_token(subject: str) -> str:
