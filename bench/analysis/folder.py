@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from bench.errors import EventLogError
 from bench.model import Scalar, Verdict
 from bench.records.record import Record, first_mistake
+from bench.records.steps import reads_folder
 from bench.records.trial import TrialRecord
 
 _NUMBERED = re.compile(r"^\d{4,}$")
@@ -90,11 +91,6 @@ class RunRecords:
             for place, step in trial.reading_steps.items()
         }
         return {key: paths for key, paths in files.items() if paths}
-
-
-def reads_folder(step: str) -> str:
-    """Return where a trial keeps what the reader or the group of a step received."""
-    return f"reads/{step.replace(' ', '-')}"
 
 
 def trial_path(run: Path, trial: int) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from bench import numbers
 from bench.capacity.hold import Hold
@@ -200,7 +200,7 @@ def pass_shares(steps: Iterable[SearchStep]) -> tuple[PassShare, ...]:
         return ()
     weights = np.array([seconds[rate] for rate in rates])
     shares = np.array([passed[rate] for rate in rates]) / weights
-    fitted = isotonic_regression(shares, weights=weights, increasing=False).x
+    fitted = scipy.optimize.isotonic_regression(shares, weights=weights, increasing=False).x
     return tuple(PassShare(rate, float(share)) for rate, share in zip(rates, fitted, strict=True))
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
-from scipy import special
+import scipy
 
 from bench import numbers
 from bench.capacity.hold import Hold, Slope
 from bench.capacity.service_level import LATE_SHARE, ServiceLevel
 from bench.capacity.share_interval import share_interval
 from bench.statistics.interval import LEVEL
-
-_REACH = float(special.ndtri((1 + LEVEL) / 2))
-"""How many standard errors an interval reaches to either side."""
 
 
 class HoldVerdict(StrEnum):
@@ -122,13 +120,19 @@ def _judge_late_copies(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
 
 
 def _judge_backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> Judgement:
-    limit, reach = level.most_backlog_growth * hold.rate, _REACH * slope.standard_error
+    limit, reach = level.most_backlog_growth * hold.rate, _reach() * slope.standard_error
     low, high = slope.messages_per_s - reach, slope.messages_per_s + reach
     reason = (
         f"The backlog of {name} grew by {slope.messages_per_s:,.3g} messages a second (95 % interval {low:,.3g} to "
         f"{high:,.3g}); the limit is {limit:,.3g}."
     )
     return Judgement(_within(low, high, limit), reason)
+
+
+@cache
+def _reach() -> float:
+    """Return how many standard errors an interval reaches to either side."""
+    return float(scipy.special.ndtri((1 + LEVEL) / 2))
 
 
 def _verdict(*, enough: bool) -> HoldVerdict:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from bench.model import Interval
 from bench.statistics.interval import LEVEL
@@ -33,8 +33,8 @@ def share_interval(late: Sequence[int], due: Sequence[int], level: float = LEVEL
     share = sum(late) / total
     size = total if share in {0, 1} else _effective_size(_batches(late), _batches(due), share, tail)
     count = share * size
-    low = special.betaincinv(count, size - count + 1, tail) if share > 0 else 0.0
-    high = special.betaincinv(count + 1, size - count, 1 - tail) if share < 1 else 1.0
+    low = scipy.special.betaincinv(count, size - count + 1, tail) if share > 0 else 0.0
+    high = scipy.special.betaincinv(count + 1, size - count, 1 - tail) if share < 1 else 1.0
     return Interval(float(low), float(high))
 
 
@@ -48,7 +48,7 @@ def _effective_size(late: _Sums, due: _Sums, share: float, tail: float) -> float
         return 1.0
     variance = float(((late - share * due) ** 2).sum()) * len(due) / freedom / total**2
     size = min(total, share * (1 - share) / variance) if variance else total
-    return size * float(special.ndtri(1 - tail) / special.stdtrit(freedom, 1 - tail)) ** 2
+    return size * float(scipy.special.ndtri(1 - tail) / scipy.special.stdtrit(freedom, 1 - tail)) ** 2
 
 
 def _batches(counts: Sequence[int]) -> _Sums:

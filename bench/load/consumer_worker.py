@@ -16,12 +16,14 @@ from bench.errors import LoadError
 from bench.load.commands import DrainConsumers, Finish, ReadGroup, Subscribe, Verify, from_line
 from bench.load.consuming import Consumers, read_group, verify
 from bench.load.wire import Answers
+from bench.load.without_pandas import keep_pandas_out
 from bench.native_threads import hurry_threads
 from bench.systems.registry import client_side
 
 
 def main() -> None:
     """Serve commands until standard input closes."""
+    keep_pandas_out()
     hurry_threads()
     process = ConsumerProcess(Answers())
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from bench.load.consuming import LiveConsumer
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
+from bench.load.without_pandas import keep_pandas_out
 from bench.model import Settings, Topic
 from bench.systems import membership
 from bench.systems.registry import client_side
@@ -49,6 +50,7 @@ def write(command: Membership, file: Path) -> None:
 
 def main() -> None:
     """Receive until told to leave."""
+    keep_pandas_out()
     command = TypeAdapter(Membership).validate_json(Path(sys.argv[1]).read_bytes())
     leaving = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: leaving.set())

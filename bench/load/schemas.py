@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,6 @@ SEND_DTYPE = np.dtype(
 NO_ERROR = -1
 """Stands for a null in `error`, which otherwise is an index into a list of names."""
 
-_OUTCOMES = pa.array([outcome.label for outcome in Outcome])
-
 
 def send_table(rows: NDArray[Any], errors: list[str], message_bytes: int) -> pa.Table:
     """Turn records of SEND_DTYPE into a table of SENDS; `errors` are the names behind the error codes."""
@@ -72,7 +71,7 @@ def send_table(rows: NDArray[Any], errors: list[str], message_bytes: int) -> pa.
         for name in ("producer", "sequence", "partition", "due_ns", "sent_ns", "slice")
     }
     columns |= {name: _nullable(rows[name]) for name in ("done_ns", "ledger", "entry", "batch_index")}
-    columns["outcome"] = _OUTCOMES.take(_plain(rows["outcome"]))
+    columns["outcome"] = _outcomes().take(_plain(rows["outcome"]))
     columns["error"] = pa.array(errors, pa.string()).take(_nullable(rows["error"], null=NO_ERROR))
     columns["bytes"] = pa.array(np.full(len(rows), message_bytes, np.int32))
     return pa.table([columns[name] for name in SENDS.names], schema=SENDS)
@@ -88,6 +87,11 @@ def receive_table(columns: dict[str, NDArray[Any]], consumer: int, stage: str) -
     arrays["consumer"] = pa.array(np.full(count, consumer, np.int32))
     arrays["stage"] = pa.array([stage]).take(pa.array(np.zeros(count, np.int8)))
     return pa.table([arrays[name] for name in RECEIVES.names], schema=RECEIVES)
+
+
+@cache
+def _outcomes() -> pa.Array:
+    return pa.array([outcome.label for outcome in Outcome])
 
 
 def _plain(column: NDArray[Any]) -> pa.Array:

@@ -25,6 +25,7 @@ from bench.load import producing, web  # noqa: E402
 from bench.load.commands import Close, Command, Open, Produce, RunLoad, RunSlice, from_line  # noqa: E402
 from bench.load.users import LoadEnvironment  # noqa: E402
 from bench.load.wire import Answers  # noqa: E402
+from bench.load.without_pandas import keep_pandas_out  # noqa: E402
 from bench.native_threads import hurry_threads  # noqa: E402
 from bench.systems.registry import client_side  # noqa: E402
 
@@ -33,6 +34,7 @@ _PR_SET_TIMERSLACK = 29
 
 def main() -> None:
     """Serve commands until standard input closes."""
+    keep_pandas_out()
     answers = Answers()
     environment = LoadEnvironment()
     loads = producing.OpenLoads(environment)

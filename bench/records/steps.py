@@ -182,6 +182,11 @@ def strikes(steps: Iterable[StepRecord]) -> list[StrikeRecord]:
     return [step for step in steps if isinstance(step, StrikeRecord)]
 
 
+def reads_folder(step: str) -> str:
+    """Return where a trial keeps what the reader or the group of a step received."""
+    return f"reads/{step.replace(' ', '-')}"
+
+
 def healed_ns(node: str, fault: StrikeRecord, steps: Iterable[StepRecord]) -> int | None:
     """Return when a node was healed: by a step that undid the fault for it, or with all that were left; or None.
 

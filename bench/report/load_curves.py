@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import isotonic_regression
+import scipy
 
 from bench.report.results import Results
 
@@ -87,5 +87,5 @@ def _curve(case: str, holds: pd.DataFrame) -> LoadCurve | None:
     logs = np.log(np.minimum(p99_ns, finite_ns.max()))
     weights = np.bincount(place, seconds)
     means = np.bincount(place, seconds * logs) / weights
-    fitted = np.asarray(isotonic_regression(means, weights=weights).x, dtype=np.float64)
+    fitted = np.asarray(scipy.optimize.isotonic_regression(means, weights=weights).x, dtype=np.float64)
     return LoadCurve(case, loads, p99_ns, curve_loads, np.exp(fitted))

@@ -17,6 +17,7 @@ from bench.backends.external_backend import ExternalBackend
 from bench.errors import BenchError, MissingAgentsError
 from bench.load.agent import read_token
 from bench.load.joined_agents import Invitation
+from bench.load.without_pandas import keep_pandas_out
 from bench.model import Cluster, Trial
 from bench.run import trial_record
 from bench.run.cluster import LiveCluster, cluster_folder, run_cluster
@@ -183,6 +184,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     """Run inside the sandbox; exit 0 when every trial is there, whatever its verdict."""
+    keep_pandas_out()
     arguments = _arguments()
     folder = RunFolder(arguments.run)
     sys.setswitchinterval(_SWITCH_S)

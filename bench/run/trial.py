@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.analysis.folder import reads_folder
 from bench.backends.cache_line_probe import line_ns
 from bench.backends.machine import probe
 from bench.backends.supervision import RESTART_S
@@ -19,7 +18,7 @@ from bench.faults import AsGroup, Site, Timeline, read_steps
 from bench.load.commands import Command, ReadGroup, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
-from bench.records.steps import AnyStep, RestartRecord
+from bench.records.steps import AnyStep, RestartRecord, reads_folder
 from bench.records.trial import MachineRecord, TrialRecord
 from bench.run import application, members, trial_record
 from bench.run.emulated_disks import held_figures

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
+import scipy
 
 from bench import numbers
 from bench.model import Interval
@@ -195,7 +195,7 @@ def _solve(table: _Table, use: _Table) -> _Table:
         rows = table * weights[:, None]
         sizes = np.linalg.norm(rows, axis=0)
         sizes[sizes == 0] = 1.0
-        costs = np.asarray(nnls(rows / sizes, use * weights)[0] / sizes)
+        costs = np.asarray(scipy.optimize.nnls(rows / sizes, use * weights)[0] / sizes)
         predicted = table @ costs
     return costs
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from bench import numbers
 from bench.columns import TIMES
@@ -43,7 +43,7 @@ def direction(ratio: float, interval: Interval, smallest_effect: float) -> int |
 
 def t_reach(error: float, freedom: float, level: float = LEVEL) -> float:
     """Return how far an interval reaches to either side, by its standard error and degrees of freedom (Student's t)."""
-    return float(stats.t.isf((1 - level) / 2, freedom)) * error
+    return float(scipy.stats.t.isf((1 - level) / 2, freedom)) * error
 
 
 def level(values: Sequence[float]) -> float:
@@ -92,9 +92,9 @@ def median_interval(values: Sequence[float]) -> Interval | None:
 
 def _bootstrap(values: Sequence[float], method: str) -> tuple[float, float]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
-        interval = stats.bootstrap(
+        interval = scipy.stats.bootstrap(
             (np.asarray(values, dtype=float),),
             np.median,
             confidence_level=LEVEL,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from bench.model import Interval
 from bench.statistics.interval import LEVEL, pair_by_round, paired_ratio, t_reach
@@ -84,7 +84,7 @@ class RoundRatio:
         distance = abs(math.log(self.ratio / ratio))
         if self.error == 0:
             return float(distance == 0)
-        return float(2 * stats.t.sf(distance / self.error, self.freedom))
+        return float(2 * scipy.stats.t.sf(distance / self.error, self.freedom))
 
     def rounds_for(self, half_width: float, level: float = LEVEL) -> int | None:
         """Return in how many rounds the interval would reach no further than `half_width`, a logarithm.
@@ -95,7 +95,7 @@ class RoundRatio:
             return None
         numbers = np.arange(self.rounds, MOST_ROUNDS + 1)
         freedom = self.freedom * (numbers - 1) / (self.rounds - 1)
-        reach = stats.t.isf((1 - level) / 2, freedom) * self.error * np.sqrt(self.rounds / numbers)
+        reach = scipy.stats.t.isf((1 - level) / 2, freedom) * self.error * np.sqrt(self.rounds / numbers)
         enough = numbers[reach <= half_width]
         return int(enough[0]) if len(enough) else MOST_ROUNDS
 

@@ -9,7 +9,7 @@ from itertools import count, islice
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+import scipy
 
 from bench.statistics.interval import LEVEL
 
@@ -47,16 +47,16 @@ def _levels() -> Iterator[float]:
     Evidence is a sum of standard normal values, one a round; `density` is that of sums that have not crossed a bound.
     (P. Armitage, C. K. McPherson and B. C. Rowe, 1969.)
     """
-    bound = math.sqrt(FIRST_LOOK) * float(stats.norm.isf(cumulative_alpha(1) / 2))
+    bound = math.sqrt(FIRST_LOOK) * float(scipy.stats.norm.isf(cumulative_alpha(1) / 2))
     sums = np.linspace(-bound, bound, _POINTS)
-    density = stats.norm.pdf(sums, scale=math.sqrt(FIRST_LOOK))
+    density = scipy.stats.norm.pdf(sums, scale=math.sqrt(FIRST_LOOK))
     yield 1 - cumulative_alpha(1)
     for look in count(2):
         mass = density * _weights(sums)
         bound = _bound(sums, mass, cumulative_alpha(look) - cumulative_alpha(look - 1), look)
-        yield float(1 - 2 * stats.norm.sf(bound / math.sqrt(FIRST_LOOK + look - 1)))
+        yield float(1 - 2 * scipy.stats.norm.sf(bound / math.sqrt(FIRST_LOOK + look - 1)))
         following = np.linspace(-bound, bound, _POINTS)
-        density = stats.norm.pdf(following[:, None] - sums) @ mass
+        density = scipy.stats.norm.pdf(following[:, None] - sums) @ mass
         sums = following
 
 
@@ -64,9 +64,11 @@ def _bound(sums: _Numbers, mass: _Numbers, chance: float, look: int) -> float:
     """Return the bound that the sum after one more round crosses, to either side, with a probability of `chance`."""
 
     def excess(bound: float) -> float:
-        return float(mass @ (stats.norm.sf(bound - sums) + stats.norm.cdf(-bound - sums))) - chance
+        return (
+            float(mass @ (scipy.stats.norm.sf(bound - sums) + scipy.stats.norm.cdf(-bound - sums))) - chance
+        )
 
-    return float(optimize.brentq(excess, 0.0, 10 * math.sqrt(FIRST_LOOK + look)))
+    return float(scipy.optimize.brentq(excess, 0.0, 10 * math.sqrt(FIRST_LOOK + look)))
 
 
 def _weights(sums: _Numbers) -> _Numbers:

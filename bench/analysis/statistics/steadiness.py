@@ -10,9 +10,9 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import scipy
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
-from scipy import stats
 
 from bench.analysis.window import PARTS
 from bench.model import ENOUGH_TRIALS
@@ -59,7 +59,7 @@ def drift(parts: Mapping[int, float]) -> float | None:
     places = sorted(parts)
     values = [parts[place] for place in places]
     middle = statistics.median(values)
-    slope = float(stats.theilslopes(values, places).slope)
+    slope = float(scipy.stats.theilslopes(values, places).slope)
     return slope * PARTS / middle if middle > 0 else None
 
 
@@ -69,7 +69,7 @@ def has_trend(parts: Mapping[int, float]) -> bool:
     if change is None or abs(change) < DRIFT:
         return False
     places = sorted(parts)
-    return bool(stats.kendalltau(places, [parts[place] for place in places]).pvalue <= _CHANCE)
+    return bool(scipy.stats.kendalltau(places, [parts[place] for place in places]).pvalue <= _CHANCE)
 
 
 def outlier_mask(values: Sequence[float | None], apart: float = APART) -> list[bool]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scipy import stats
+import scipy
 
 from bench import numbers
 from bench.analysis.statistics.look_levels import level
@@ -175,7 +175,7 @@ def _with_ratio(comparison: Comparison, ratio: float, interval: Interval | None,
 def _signs(rounds_for: int, rounds_against: int, rounds: int, chance: float) -> str:
     """Decide where so many rounds would agree by chance with a probability of `chance` at most."""
     for verdict, agree in ((HELD, rounds_for), (NOT, rounds_against)):
-        if rounds and stats.binomtest(agree, rounds, alternative="greater").pvalue <= chance:
+        if rounds and scipy.stats.binomtest(agree, rounds, alternative="greater").pvalue <= chance:
             return verdict
     return UNDECIDED
 
@@ -205,10 +205,10 @@ def _many_signs(comparisons: Sequence[Comparison], chance: float) -> bool:
     """
     errors = [error for comparison in comparisons if (error := _error(comparison.rounds, chance))]
     against = sum(comparison.verdict == NOT for comparison in comparisons)
-    return bool(against and stats.binom.sf(against - 1, len(errors), max(errors)) <= chance)
+    return bool(against and scipy.stats.binom.sf(against - 1, len(errors), max(errors)) <= chance)
 
 
 def _error(rounds: int, chance: float) -> float:
     """Return how often a sign test over so many rounds decides, by chance, for one side."""
-    chances = (float(stats.binom.sf(agree - 1, rounds, 0.5)) for agree in range(rounds + 1))
+    chances = (float(scipy.stats.binom.sf(agree - 1, rounds, 0.5)) for agree in range(rounds + 1))
     return next((error for error in chances if error <= chance), 0.0)
