@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_eval_context
 from jinja2.exceptions import TemplateError
+from jinja2.nodes import EvalContext
 from markupsafe import Markup, escape
 
 from bench import places
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 FOLDER = places.TEMPLATES
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[µmn]?s|min|h|[kMGT]?i?B|%)(?!\.?\w))")
 
 
 def page(template: str, context: Mapping[str, Any]) -> str:
@@ -54,6 +56,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -68,9 +71,20 @@ def _environment() -> Environment:
     return environment
 
 
+@pass_eval_context
+def _finalize(page: EvalContext, value: object) -> object:
+    """Prepare what a page shows, where it is HTML."""
+    return _keep_units(value) if page.autoescape and type(value) is str else value
+
+
+def _keep_units(text: str) -> str:
+    """Keep each number on one line with its unit."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
 def _prose(text: str) -> Markup:
     """Text from a scenario: what stands between backticks is a name."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_keep_units(text)))))  # noqa: S704 - escaped just here
 
 
 def _link_addresses(text: str) -> Markup:

@@ -27,6 +27,7 @@ from bench.run import run_comparison
 from tests.records import trial_record
 from tests.report_data import build
 from tests.report_sketch import Sketch
+from tests.spaces import with_plain_spaces
 
 if TYPE_CHECKING:
     from bench.report.results import Results
@@ -639,7 +640,7 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     )
 
     run_comparison.show(found, tmp_path)
-    page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
+    page = with_plain_spaces((tmp_path / "compare-one-changed" / "compare.html").read_text())
     assert "a fixed piece of work 1.2\N{MULTIPLICATION SIGN} (2.5 ms, 3 ms)" in page
     assert "machine.probe_ns: 2.5 ms in the first, 3 ms in the second" in page
 
@@ -670,7 +671,7 @@ def test_a_case_that_the_second_run_never_had_is_named_and_decides_nothing(
     assert done.exit_code == 0
     assert "1 case of throughput_msgs_per_s" in done.output
     assert "Not in the second run, and not compared: memory loss=0." in " ".join(done.output.split())
-    page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
+    page = with_plain_spaces((tmp_path / "compare-one-changed" / "compare.html").read_text())
     assert "<dt>Only in the first</dt><dd>memory loss=0; they decide nothing.</dd>" in page
 
 

@@ -26,6 +26,7 @@ from bench.scenario import catalogue
 from tests.answer_sketch import answer
 from tests.report_data import build
 from tests.report_sketch import Sketch
+from tests.spaces import with_plain_spaces
 
 FAMILIES = {"durability": ["acks-sweep", "parity"], "faults": ["soak", "broker-kill"]}
 SMALL = Sketch(systems=("memory",), rounds=1, messages=100)
@@ -129,7 +130,7 @@ def test_a_question_names_the_sentence_that_answers_it(folder: Path) -> None:
 def test_where_the_first_scenario_is_not_published_the_next_answers_with_its_first_sentence(
     folder: Path,
 ) -> None:
-    *_, third = topics(published_reports.render(folder, FAMILIES))
+    *_, third = topics(with_plain_spaces(published_reports.render(folder, FAMILIES)))
 
     assert "What if it is killed?" in third
     assert LINES["soak"] in third

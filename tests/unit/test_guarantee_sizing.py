@@ -15,6 +15,7 @@ from bench.errors import BenchError
 from bench.report.pages import size as page
 from bench.run.sizing import sizing
 from tests.eventlog import TrialLog, cut, write_run
+from tests.spaces import with_plain_spaces
 from tests.unit.test_sizing import required, write
 
 _STRONG = "the loss of any two nodes, and a power cut of all nodes"
@@ -180,7 +181,7 @@ def test_a_p99_sets_how_busy_nodes_may_be(run: Path, tmp_path: Path) -> None:
         "Pulsar: capacities that were predicted in this way from other configurations of the run capacity were off by "
         "10 % in the median and 20 % in the worst tenth (3 of 3 capacities)."
     )
-    html = page.write(found)[0].read_text(encoding="utf-8")
+    html = with_plain_spaces(page.write(found)[0].read_text(encoding="utf-8"))
     assert found.accuracy[0] in html
     assert found.reasons[1] in html
     assert "uses at most as much CPU as the p99 allows and 60 % of network and disk writes" in html

@@ -16,6 +16,7 @@ from bench.report.sections import faults
 from tests.records import trial_record
 from tests.report_data import build
 from tests.report_sketch import Sketch
+from tests.spaces import with_plain_spaces
 
 SECOND = 1_000_000_000
 STEPS = [
@@ -126,7 +127,7 @@ def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:
 
     trials.write(run)
 
-    page = (run / "pages" / "0000.html").read_text()
+    page = with_plain_spaces((run / "pages" / "0000.html").read_text())
     assert all(str(step["name"]) in page for step in STEPS)
     assert "then nothing for 10.0 s" in page
 

@@ -17,6 +17,7 @@ from bench.report.presentation import presentation
 from tests.answer_sketch import TABLE, answer
 from tests.report_data import build
 from tests.report_sketch import Sketch
+from tests.spaces import with_plain_spaces
 
 Render = Callable[[Answer], str]
 
@@ -43,7 +44,7 @@ def page(run: Path, drawings: Mapping[str, Drawing], monkeypatch: pytest.MonkeyP
 
     def render(shown: Answer) -> str:
         monkeypatch.setattr(html, "run_answer", lambda _: shown)
-        return html.render(run)
+        return with_plain_spaces(html.render(run))
 
     return render
 

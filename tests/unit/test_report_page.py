@@ -30,6 +30,7 @@ from bench.report.table import Cell, Table
 from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
+from tests.spaces import with_plain_spaces
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -37,7 +38,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run of both systems, five rounds, all valid."""
-    return html.render(build(tmp_path_factory.mktemp("run") / "both"))
+    return with_plain_spaces(html.render(build(tmp_path_factory.mktemp("run") / "both")))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> str:
         crowded=(2, 3),
         e2e=False,
     )
-    return html.render(build(tmp_path_factory.mktemp("run") / "troubled", sketch))
+    return with_plain_spaces(html.render(build(tmp_path_factory.mktemp("run") / "troubled", sketch)))
 
 
 def test_first_page_gives_question_answer_and_figure(page: str) -> None:
@@ -103,7 +104,7 @@ def test_description_gives_lowest_and_highest_case(page: str) -> None:
 def test_price_is_drawn_over_what_an_fsync_was_measured_to_cost(tmp_path: Path) -> None:
     sketch = Sketch(systems=("pulsar",), rounds=2, disks=("as is", "1ms", "10ms"), messages=1000)
 
-    page = html.render(build(tmp_path / "disks", sketch))
+    page = with_plain_spaces(html.render(build(tmp_path / "disks", sketch)))
 
     front = page[page.index('<header class="front">') : page.index("</header>")]
     assert 'id="figure-price"' in front

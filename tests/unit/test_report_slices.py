@@ -18,6 +18,7 @@ from bench.report.results import Results
 from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
+from tests.spaces import with_plain_spaces
 
 MINUTE_NS = 60 * 10**9
 
@@ -167,7 +168,7 @@ def test_a_run_in_one_window_has_neither_figure(tmp_path: Path) -> None:
 
 
 def test_the_report_has_every_slice_and_the_course_instead_of_a_timeline(run: Path) -> None:
-    page = html.render(run)
+    page = with_plain_spaces(html.render(run))
 
     assert 'id="figure-slices"' in page
     assert 'id="figure-course"' in page

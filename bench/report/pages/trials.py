@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +18,6 @@ from bench.report.results import PAGES, Json, Results, trial_page
 from bench.report.sections import faults, layout_changes, sends_without_latency
 from bench.report.sections.fact import Fact
 
-_BEYOND = (
-    "\N{EN DASH}\N{MICRO SIGN}\N{MULTIPLICATION SIGN}\N{LEFTWARDS ARROW}\N{RIGHTWARDS ARROW}\N{MIDDLE DOT}"
-)
-"""What pages are written with beside what every keyboard has."""
 _TIMES = {"service": "Service time", "response": "Response time", "queue": "Queue time", "e2e": "End to end"}
 _POINTS = ("p50", "p90", "p99", "p99_9", "max")
 
@@ -64,8 +59,7 @@ def write(run: Path) -> None:
     """
     run_results = results.read(run)
     order = sorted(int(trial) for trial in run_results.trials["trial"])
-    faces = fonts.faces(string.printable + _BEYOND)
-    css = f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}"
+    css = f"{fonts.faces()}\n{templates.text('report.css')}{templates.text('trial.css')}"
     with durable_files.replace_folder(run / PAGES) as fresh, style.typography():
         (fresh / "style.css").write_text(css, encoding="utf-8")
         for trial in order:
