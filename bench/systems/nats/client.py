@@ -10,16 +10,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 from nats.js.api import DeliverPolicy
 
-from bench.errors import LoadError
 from bench.model import Outcome, Settings, Topic
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
-from bench.systems.nats.connection import CALL_S, CONNECT_S, RECONNECT, EventLoop, open_connection, repeat
+from bench.systems.nats.connection import CALL_S, CONNECT_S, RECONNECT, EventLoop, connect, opening, repeat
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
 from bench.systems.nats.streams import names
@@ -40,16 +38,11 @@ class NatsProducers:
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int) -> None:
         """Connect. Raises LoadError where no server answers."""
         self._settings: dict[str, Any] = {TIMEOUT: TIMEOUT_S, RECONNECT: _RECONNECT_S, **settings}
-        self._loop = EventLoop()
-        doing = f"Connecting a producer to {topic.name} at {endpoint}"
-        try:
+        reconnect_s = float(self._settings[RECONNECT])
+        with opening(f"Connecting a producer to {topic.name} at {endpoint}") as self._loop:
             self._connections = [
-                open_connection(self._loop, endpoint, doing, float(self._settings[RECONNECT]))
-                for _ in range(count)
+                self._loop.call(connect(endpoint, reconnect_s), CONNECT_S) for _ in range(count)
             ]
-        except BaseException:
-            self._loop.close()
-            raise
         self.clients = [
             NatsProducer(self._loop, connection, topic, number, float(self._settings[TIMEOUT]))
             for number, connection in enumerate(self._connections)
@@ -144,18 +137,11 @@ class Subscriptions:
 
         Streams that do not answer are asked again for half a minute: their servers may just be back.
         """
-        self.loop = EventLoop()
         self._messages: SimpleQueue[ReceivedMessage] = SimpleQueue()
-        try:
-            self._connection = open_connection(self.loop, endpoint, doing)
+        with opening(doing) as self.loop:
+            self._connection = self.loop.call(connect(endpoint), CONNECT_S)
             self.jetstream = self._connection.jetstream()
             self.loop.call(self._subscribe(self.jetstream, topic, policy, gone), 2 * CONNECT_S)
-        except (nats.errors.Error, TimeoutError) as error:
-            self.loop.close()
-            raise LoadError(f"{doing}: {type(error).__name__}: {error}") from error
-        except BaseException:
-            self.loop.close()
-            raise
 
     async def _subscribe(
         self, jetstream: JetStreamContext, topic: Topic, policy: DeliverPolicy, gone: Collection[int]

@@ -8,7 +8,8 @@ import importlib.util
 import socket
 import sys
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from selectors import BaseSelector
@@ -140,11 +141,18 @@ def _may_pass(error: TimeoutError | APIError) -> bool:
     return isinstance(error, TimeoutError | ServiceUnavailableError)
 
 
-def open_connection(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _RECONNECT_S) -> Client:
-    """Return a connection. Raises LoadError where no server answers within 30 s."""
+@contextmanager
+def client_errors(doing: str) -> Iterator[None]:
+    """Raise LoadError, which says what was being done, for what the client raises."""
     try:
-        return loop.call(asyncio.wait_for(connect(endpoint, reconnect_s), CONNECT_S), CONNECT_S + 1)
-    except TimeoutError as error:
-        raise LoadError(f"{doing}: no server answered within {CONNECT_S:g} s.") from error
+        yield
     except (OSError, nats.errors.Error) as error:
         raise LoadError(f"{doing}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def opening(doing: str) -> Iterator[EventLoop]:
+    """Start a loop for a client that is opened here; it is closed where that fails. Raises as `client_errors`."""
+    with ExitStack() as on_failure, client_errors(doing):
+        yield on_failure.enter_context(EventLoop())
+        on_failure.pop_all()

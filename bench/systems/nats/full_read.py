@@ -14,7 +14,7 @@ from bench.errors import LoadError
 from bench.model import Topic
 from bench.systems.missing_messages import MissingMessages
 from bench.systems.nats.client import Subscriptions
-from bench.systems.nats.connection import EventLoop, open_connection
+from bench.systems.nats.connection import CONNECT_S, EventLoop, client_errors, connect
 from bench.systems.nats.streams import GONE_S, names
 from bench.systems.protocols import ReceivedMessage
 
@@ -75,8 +75,8 @@ def _read(
 
 def _gone_partitions(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:
     """Return the partitions whose stream the servers say for GONE_S that they do not have. Raises LoadError."""
-    with EventLoop() as loop:
-        connection = open_connection(loop, endpoint, doing)
+    with client_errors(doing), EventLoop() as loop:
+        connection = loop.call(connect(endpoint), CONNECT_S)
         try:
             deadline = time.monotonic() + GONE_S
             while missing := loop.call(_missing_partitions(connection.jetstream(), topic)):

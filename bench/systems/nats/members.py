@@ -12,12 +12,11 @@ from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from bench.errors import LoadError
 from bench.model import Topic
 from bench.systems.membership import group_id
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.nats.client import sequence
-from bench.systems.nats.connection import CALL_S, EventLoop, cancel_tasks, open_connection
+from bench.systems.nats.connection import CALL_S, CONNECT_S, cancel_tasks, client_errors, connect, opening
 from bench.systems.nats.group_types import ONE_AT_A_TIME
 from bench.systems.nats.streams import names
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
@@ -40,17 +39,10 @@ class GroupMember:
         self._fetched: SimpleQueue[tuple[int, int, Msg]] = SimpleQueue()
         self._returned: list[Msg] = []
         self._fetches: list[asyncio.Task[None]] = []
-        self._loop = EventLoop()
-        try:
-            self._connection = open_connection(self._loop, endpoint, f"Joining the group {group}")
+        with opening(f"Joining the group {group}") as self._loop:
+            self._connection = self._loop.call(connect(endpoint), CONNECT_S)
             self._jetstream = self._connection.jetstream()
             self._loop.call(self._join(names(topic)))
-        except (nats.errors.Error, TimeoutError) as error:
-            self._loop.close()
-            raise LoadError(f"The group {group} can't begin: {error}.") from error
-        except BaseException:
-            self._loop.close()
-            raise
 
     async def _join(self, streams: Sequence[str]) -> None:
         config = ConsumerConfig(
@@ -98,10 +90,8 @@ class GroupMember:
         if not self._returned:
             return
         returned, self._returned = self._returned, []
-        try:
+        with client_errors("Storing the place of the group"):
             self._loop.call(_gather([message.ack_sync(CALL_S) for message in returned]), CALL_S)
-        except (nats.errors.Error, TimeoutError) as error:
-            raise LoadError(f"The group's place can't be stored: {error}.") from error
 
     def close(self) -> None:
         """See protocols.Consumer."""
