@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ackbench
 export BENCH_CACHE
+# A run starts many short-lived processes: they need not compile the same modules each.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The folder of each system's default server: it is outside the checkout and may go away on its own.
