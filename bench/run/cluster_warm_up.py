@@ -19,7 +19,7 @@ _CLIENTS = 64
 """So many producers are connected at a time, over all cases; each case has from 2 to 16 of them."""
 _FEWEST, _MOST = 2, 16
 _ROUND_S, _TURN_S = 4.0, 0.5
-"""A round has a turn for each case and takes so long at least; a turn so long."""
+"""A round has a turn for each case and takes so long at least, where the warm-up may; a turn so long."""
 _COMPILER_SHARE, GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
@@ -42,7 +42,7 @@ def warm_up(testbed: Testbed, cases: Sequence[Case], most_s: float, working: Pat
     once = _distinct_cases(cases)
     loads = [
         _WarmUpLoad(
-            Trial(number, 0, replace(case, load=_load(case, len(once)))),
+            Trial(number, 0, replace(case, load=_load(case, len(once), most_s))),
             testbed.topic(case, f"warm-up-{time.monotonic_ns()}"),
         )
         for number, case in enumerate(once)
@@ -126,15 +126,15 @@ def _connect_loads(
         testbed.delete_topics([load.topic for load in loads])
 
 
-def _load(case: Case, cases: int) -> Load:
-    """Return the load of one case of so many."""
+def _load(case: Case, cases: int, most_s: float) -> Load:
+    """Return the load of one case of so many, in a warm-up of so many seconds at most."""
     return replace(
         case.load,
         producers=min(_MOST, max(_FEWEST, _CLIENTS // cases)),
         window=1,
         pacing=Pacing(),
         warm_up_s=0.0,
-        duration_s=max(_TURN_S, _ROUND_S / cases),
+        duration_s=max(_TURN_S, min(_ROUND_S, most_s) / cases),
         messages=None,
         slices=1,
     )

@@ -73,11 +73,14 @@ def test_cases_that_differ_in_their_disk_only_are_warmed_up_once() -> None:
     assert [case.name for case in cluster_warm_up._distinct_cases(cases)] == ["1 as is", "2 as is"]
 
 
-@pytest.mark.parametrize(("cases", "producers", "turn_s"), [(1, 16, 4.0), (8, 8, 0.5), (40, 2, 0.5)])
+@pytest.mark.parametrize(
+    ("cases", "most_s", "producers", "turn_s"),
+    [(1, MOST_S, 16, 4.0), (1, 0.0, 16, 0.5), (2, 3.0, 16, 1.5), (8, MOST_S, 8, 0.5), (40, MOST_S, 2, 0.5)],
+)
 def test_all_cases_together_have_a_bounded_number_of_producers(
-    cases: int, producers: int, turn_s: float
+    cases: int, most_s: float, producers: int, turn_s: float
 ) -> None:
-    load = cluster_warm_up._load(CASE, cases)
+    load = cluster_warm_up._load(CASE, cases, most_s)
 
     assert (load.producers, load.duration_s, load.window) == (producers, turn_s, 1)
 
