@@ -180,13 +180,14 @@ def token_server(token: Callable[[str], str], secret: str) -> Iterator[str]:
 class Server:
     """A server's process, which may be ended and started again.
 
-    One that ends while it starts is started again, as a supervisor would: a Pulsar broker does where the session of
-    the one that was killed expires meanwhile.
+    A Pulsar broker ends while it starts if the killed broker's session expires meanwhile. So one that was killed gets
+    a second start, as a supervisor would give it.
     """
 
     def __init__(self, command: tuple[str, ...], folder: Path, is_ready: Callable[[], bool]) -> None:
         self.folder = folder
         self._command, self._is_ready = command, is_ready
+        self._restarts_left = 0
         self._log = folder / "server.log"
         folder.mkdir(parents=True, exist_ok=True)
         self.start()
@@ -198,6 +199,8 @@ class Server:
             assert time.monotonic() < deadline, self._log.read_text()[-4000:]
             time.sleep(0.1)
             if self._process.poll() is not None:
+                assert self._restarts_left, self._log.read_text()[-4000:]
+                self._restarts_left -= 1
                 self._process = self._launch()
 
     def _launch(self) -> subprocess.Popen[bytes]:
@@ -215,6 +218,7 @@ class Server:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._restarts_left = 1
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from types import ModuleType
 
 
 class _WithoutPandas(MetaPathFinder):
+    """Refuses pandas. PyArrow takes no notice of a `None` among the loaded modules, and breaks."""
+
     def find_spec(
         self,
         fullname: str,
@@ -26,5 +28,5 @@ class _WithoutPandas(MetaPathFinder):
 
 
 def keep_pandas_out() -> None:
-    """Have every import of pandas fail from now on, as if it were not installed."""
+    """Have every first import of pandas fail from now on."""
     sys.meta_path.insert(0, _WithoutPandas())

@@ -1,6 +1,6 @@
 """The report's typeface inside the HTML file, so that it looks the same where the typeface is not installed.
 
-Only the characters that pages use are kept (about 30 KiB). Print does not need it: it is drawn on the
+Only common characters and those of the page are kept (about 30 KiB). Print does not need it: it is drawn on the
 machine that has the fonts.
 """
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 FOLDER = places.TEMPLATES
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[µmn]?s|min|h|[kMGT]?i?B|%)(?!\.?\w))")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[µmn]?s|min|h|[kKMGT]?i?B|[kMG]bit|%)(?!\.?\w))")
 
 
 def page(template: str, context: Mapping[str, Any]) -> str:
@@ -72,9 +72,9 @@ def _environment() -> Environment:
 
 
 @pass_eval_context
-def _finalize(page: EvalContext, value: object) -> object:
+def _finalize(eval_context: EvalContext, value: object) -> object:
     """Prepare what a page shows, where it is HTML."""
-    return _keep_units(value) if page.autoescape and type(value) is str else value
+    return _keep_units(value) if eval_context.autoescape and type(value) is str else value
 
 
 def _keep_units(text: str) -> str:
@@ -90,7 +90,9 @@ def _prose(text: str) -> Markup:
 def _link_addresses(text: str) -> Markup:
     """Make links of addresses of the web in a text, named by their host."""
     return Markup(  # noqa: S704 - escaped just here
-        re.sub(r"https?://([^/\s&]+)[^\s<]*[^\s<.,;)]", r'<a href="\g<0>">\1</a>', str(escape(text)))
+        re.sub(
+            r"https?://([^/\s&]+)[^\s<]*[^\s<.,;)]", r'<a href="\g<0>">\1</a>', str(escape(_keep_units(text)))
+        )
     )
 
 
@@ -98,5 +100,5 @@ def _breakable(words: str) -> Markup:
     """Let long names break where their words end; what a setting is set to stays whole."""
     return Markup(" ").join(
         Markup("<wbr>").join(sweep.wrap_name(name)) + sign + value
-        for name, sign, value in (word.partition("=") for word in words.split(" "))
+        for name, sign, value in (word.partition("=") for word in _keep_units(words).split(" "))
     )

@@ -19,7 +19,7 @@ _CLIENTS = 64
 """So many producers are connected at a time, over all cases; each case has from 2 to 16 of them."""
 _FEWEST, _MOST = 2, 16
 _ROUND_S, _TURN_S = 4.0, 0.5
-"""A round has a turn for each case and takes so long at least, where the warm-up may; a turn so long."""
+"""The least length of a round, or the whole warm-up where that is shorter, and of a turn: each case's in a round."""
 _COMPILER_SHARE, GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
@@ -127,7 +127,7 @@ def _connect_loads(
 
 
 def _load(case: Case, cases: int, most_s: float) -> Load:
-    """Return the load of one case of so many, in a warm-up of so many seconds at most."""
+    """Return the load of one of `cases` cases; the whole warm-up takes at most `most_s`."""
     return replace(
         case.load,
         producers=min(_MOST, max(_FEWEST, _CLIENTS // cases)),

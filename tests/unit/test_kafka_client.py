@@ -28,8 +28,8 @@ def brokers() -> Iterator[confluent_kafka.Producer]:
 
 @pytest.fixture
 def endpoint(brokers: confluent_kafka.Producer) -> str:
-    found = brokers.list_topics(TOPIC.name, timeout=10).brokers.values()
-    return ",".join(f"{broker.host}:{broker.port}" for broker in found)
+    metadata = brokers.list_topics(TOPIC.name, timeout=10)
+    return ",".join(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())
 
 
 def send(producers: KafkaProducers, *payloads: bytes) -> list[SendResult]:
@@ -103,7 +103,7 @@ def test_closing_ends_every_open_send_as_unknown(brokers: confluent_kafka.Produc
     producers.clients[0].send(b"one", over.append)
     producers.clients[0].send(b"two", over.append)
 
-    brokers.close()  # or closing would send them, and now and then be told that they are written
+    brokers.close()  # else closing sends them, and now and then they are acknowledged in time
     producers.close(0)
 
     assert [done.outcome for done in over] == [Outcome.UNKNOWN] * 2

@@ -192,6 +192,21 @@ def test_every_fault_shows_in_the_event_log_exactly(
     assert finished["distinct"] == stored
 
 
+def test_both_processes_write_their_logs_without_pandas(
+    trial: Trial, worker: WorkerProcess, consumer_worker: WorkerProcess
+) -> None:
+    worker.call(trial.produce(closed(messages=100)), deadline_s=60)
+    consumer_worker.call(trial.verify(), deadline_s=60)
+
+    for process in (worker, consumer_worker):
+        assert "/pyarrow/" in loaded_files(process)
+        assert "/pandas/" not in loaded_files(process)
+
+
+def loaded_files(process: WorkerProcess) -> str:
+    return Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8")
+
+
 def faults_of(sends: Rows) -> dict[tuple[int, int], MessageFault]:
     faults = Faults.of(FAULTS)
     return {

@@ -11,6 +11,7 @@ import pytest
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
+from bench.errors import LoadError
 from bench.model import Case, Cluster, Load, Pacing, Settings, Topic
 from bench.systems.nats import config, connection, settings, streams
 from bench.systems.nats.live_settings import in_force
@@ -251,6 +252,33 @@ def test_a_request_that_is_lost_or_early_is_made_again_and_a_refused_one_is_not(
             asyncio.run(connection.repeat(requests.request))
 
     assert (lost.ends, early.ends, refused.ends, impossible.ends) == ([], [], [None], [None])
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (TimeoutError(), LoadError),
+        (ConnectionRefusedError("refused"), LoadError),
+        (nats.errors.NoServersError(), LoadError),
+        (LoadError("told already"), LoadError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+)
+def test_a_client_that_cannot_be_opened_leaves_no_loop(
+    error: BaseException, raised: type[BaseException]
+) -> None:
+    with pytest.raises(raised), connection.client_loop("Connecting") as loop:
+        raise error
+
+    assert loop.loop.is_closed()
+
+
+def test_a_client_that_was_opened_keeps_its_loop() -> None:
+    with connection.client_loop("Connecting") as loop:
+        pass
+
+    assert not loop.loop.is_closed()
+    loop.close()
 
 
 def test_each_partition_is_a_stream() -> None:

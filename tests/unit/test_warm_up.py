@@ -77,7 +77,7 @@ def test_cases_that_differ_in_their_disk_only_are_warmed_up_once() -> None:
     ("cases", "most_s", "producers", "turn_s"),
     [(1, MOST_S, 16, 4.0), (1, 0.0, 16, 0.5), (2, 3.0, 16, 1.5), (8, MOST_S, 8, 0.5), (40, MOST_S, 2, 0.5)],
 )
-def test_all_cases_together_have_a_bounded_number_of_producers(
+def test_the_number_of_cases_sets_producers_and_turns_and_a_short_warm_up_has_shorter_turns(
     cases: int, most_s: float, producers: int, turn_s: float
 ) -> None:
     load = cluster_warm_up._load(CASE, cases, most_s)

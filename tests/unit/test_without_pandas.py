@@ -1,5 +1,9 @@
+"""Processes that run while a trial is measured load what they need and no more."""
+
 import subprocess
 import sys
+
+import pytest
 
 WRITES = """
 import sys
@@ -12,9 +16,20 @@ rows = np.zeros(2, schemas.SEND_DTYPE)
 assert schemas.send_table(rows, ["TIMED_OUT"], 100)["outcome"].to_pylist() == ["ok", "ok"]
 print("pandas" in sys.modules)
 """
+HEAVY = ("pandas", "pyspark", "scipy.stats", "scipy.optimize", "matplotlib")
+MODULES = ("bench.load.worker", "bench.load.consumer_worker", "bench.load.member", "bench.run.inside")
+
+
+def printed(program: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def test_a_process_that_keeps_pandas_out_writes_tables_without_it() -> None:
-    process = subprocess.run([sys.executable, "-c", WRITES], check=True, capture_output=True, text=True)
+    assert printed(WRITES) == "False"
 
-    assert process.stdout == "False\n"
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_runs_beside_a_load_starts_without_heavy_libraries(module: str) -> None:
+    assert printed(f"import sys, {module}; print([name for name in {HEAVY} if name in sys.modules])") == "[]"

@@ -17,7 +17,15 @@ from nats.js.api import DeliverPolicy
 
 from bench.model import Outcome, Settings, Topic
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
-from bench.systems.nats.connection import CALL_S, CONNECT_S, RECONNECT, EventLoop, connect, opening, repeat
+from bench.systems.nats.connection import (
+    CALL_S,
+    CONNECT_S,
+    RECONNECT,
+    EventLoop,
+    client_loop,
+    connect,
+    repeat,
+)
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
 from bench.systems.nats.streams import names
@@ -39,7 +47,7 @@ class NatsProducers:
         """Connect. Raises LoadError where no server answers."""
         self._settings: dict[str, Any] = {TIMEOUT: TIMEOUT_S, RECONNECT: _RECONNECT_S, **settings}
         reconnect_s = float(self._settings[RECONNECT])
-        with opening(f"Connecting a producer to {topic.name} at {endpoint}") as self._loop:
+        with client_loop(f"Connecting a producer to {topic.name} at {endpoint}") as self._loop:
             self._connections = [
                 self._loop.call(connect(endpoint, reconnect_s), CONNECT_S) for _ in range(count)
             ]
@@ -138,7 +146,7 @@ class Subscriptions:
         Streams that do not answer are asked again for half a minute: their servers may just be back.
         """
         self._messages: SimpleQueue[ReceivedMessage] = SimpleQueue()
-        with opening(doing) as self.loop:
+        with client_loop(doing) as self.loop:
             self._connection = self.loop.call(connect(endpoint), CONNECT_S)
             self.jetstream = self._connection.jetstream()
             self.loop.call(self._subscribe(self.jetstream, topic, policy, gone), 2 * CONNECT_S)

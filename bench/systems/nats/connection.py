@@ -32,7 +32,7 @@ _RECONNECT_S = 0.1
 """The client's own default is 2 s, which would stand in every gap after a server's death."""
 _CANCEL_AGAIN_S, _AGAIN_S = 0.1, 0.1
 _NO_PEERS = 10005
-"""JetStream's error where the leader of the metadata knows too few servers to place a stream on."""
+"""JetStream's error where servers do not fit a stream; its description gives the reasons."""
 RECONNECT = "reconnect_time_wait"
 Result = TypeVar("Result")
 
@@ -127,17 +127,17 @@ async def repeat(request: Callable[[], Coroutine[Any, Any, object]]) -> None:
         try:
             await request()
         except (TimeoutError, APIError) as error:
-            if time.monotonic() > deadline or not _may_pass(error):
+            if time.monotonic() > deadline or not _is_transient(error):
                 raise
             await asyncio.sleep(_AGAIN_S)
         else:
             return
 
 
-def _may_pass(error: TimeoutError | APIError) -> bool:
+def _is_transient(error: TimeoutError | APIError) -> bool:
     """Whether to ask again. A server that was cut off counts as offline until it is heard of again."""
     if isinstance(error, APIError) and error.err_code == _NO_PEERS:
-        return "offline" in (error.description or "")
+        return (error.description or "").endswith("peer offline")
     return isinstance(error, TimeoutError | ServiceUnavailableError)
 
 
@@ -146,12 +146,14 @@ def client_errors(doing: str) -> Iterator[None]:
     """Raise LoadError, which says what was being done, for what the client raises."""
     try:
         yield
+    except TimeoutError as error:
+        raise LoadError(f"{doing}: no server answered in time.") from error
     except (OSError, nats.errors.Error) as error:
-        raise LoadError(f"{doing}: {type(error).__name__}: {error}") from error
+        raise LoadError(f"{doing}: {type(error).__name__}: {error}.") from error
 
 
 @contextmanager
-def opening(doing: str) -> Iterator[EventLoop]:
+def client_loop(doing: str) -> Iterator[EventLoop]:
     """Start a loop for a client that is opened here; it is closed where that fails. Raises as `client_errors`."""
     with ExitStack() as on_failure, client_errors(doing):
         yield on_failure.enter_context(EventLoop())

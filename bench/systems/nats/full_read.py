@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -59,7 +60,8 @@ def _read(
     ends: _Ends = {}
     while True:
         if not ends or any(isinstance(end, str) for end in ends.values()):
-            ends = subscriptions.loop.call(_ends(subscriptions.jetstream, topic)) | dict.fromkeys(gone, 0)
+            with client_errors(f"Reading {topic.name} back"):
+                ends = subscriptions.loop.call(_ends(subscriptions.jetstream, topic)) | dict.fromkeys(gone, 0)
         left = [number for number, end in ends.items() if isinstance(end, str) or reached[number] < end]
         if not left:
             return
@@ -90,27 +92,31 @@ def _gone_partitions(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:
 
 async def _missing_partitions(jetstream: JetStreamContext, topic: Topic) -> frozenset[int]:
     """Return the partitions of which the servers say now that there is no such stream."""
-    missing: set[int] = set()
-    for partition, name in enumerate(names(topic)):
-        try:
-            await jetstream.stream_info(name)
-        except NotFoundError:
-            missing.add(partition)
-        except nats.errors.Error:
-            continue
-    return frozenset(missing)
+    missing = await asyncio.gather(*(_is_missing(jetstream, name) for name in names(topic)))
+    return frozenset(partition for partition, is_missing in enumerate(missing) if is_missing)
+
+
+async def _is_missing(jetstream: JetStreamContext, name: str) -> bool:
+    try:
+        await jetstream.stream_info(name)
+    except NotFoundError:
+        return True
+    except nats.errors.Error:
+        return False
+    return False
 
 
 async def _ends(jetstream: JetStreamContext, topic: Topic) -> dict[int, int | str]:
-    ends: dict[int, int | str] = {}
-    for partition, name in enumerate(names(topic)):
-        try:
-            state = (await jetstream.stream_info(name)).state
-        except nats.errors.Error as error:
-            ends[partition] = f"{type(error).__name__}: {error}"
-        else:
-            ends[partition] = state.last_seq if state.messages else 0
-    return ends
+    ends = await asyncio.gather(*(_end(jetstream, name) for name in names(topic)))
+    return dict(enumerate(ends))
+
+
+async def _end(jetstream: JetStreamContext, name: str) -> int | str:
+    try:
+        state = (await jetstream.stream_info(name)).state
+    except nats.errors.Error as error:
+        return f"{type(error).__name__}: {error}"
+    return state.last_seq if state.messages else 0
 
 
 def _unread(number: int, reached: int, end: int | str) -> str:

@@ -16,7 +16,7 @@ from bench.model import Topic
 from bench.systems.membership import group_id
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.nats.client import sequence
-from bench.systems.nats.connection import CALL_S, CONNECT_S, cancel_tasks, client_errors, connect, opening
+from bench.systems.nats.connection import CALL_S, CONNECT_S, cancel_tasks, client_errors, client_loop, connect
 from bench.systems.nats.group_types import ONE_AT_A_TIME
 from bench.systems.nats.streams import names
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage
@@ -39,7 +39,7 @@ class GroupMember:
         self._fetched: SimpleQueue[tuple[int, int, Msg]] = SimpleQueue()
         self._returned: list[Msg] = []
         self._fetches: list[asyncio.Task[None]] = []
-        with opening(f"Joining the group {group}") as self._loop:
+        with client_loop(f"Joining the group {group}") as self._loop:
             self._connection = self._loop.call(connect(endpoint), CONNECT_S)
             self._jetstream = self._connection.jetstream()
             self._loop.call(self._join(names(topic)))
