@@ -123,7 +123,7 @@ def test_a_run_that_ends_while_something_is_broken_leaves_nothing_and_goes_on(
 def test_what_a_killed_application_loses_or_doubles_hangs_on_when_it_commits(
     measured: Callable[..., Path],
 ) -> None:
-    """It is killed twice: between two batches a kill loses and doubles nothing."""
+    """It is killed twice, each time a while after it began: between two batches a kill loses and doubles nothing."""
     text = """\
 systems:
   kafka:
@@ -131,10 +131,10 @@ systems:
     topic: {replicas: 1}
     processor: {commit: [before, after], batch: 300, work: 3ms}
     faults:
-      - {name: killed, when: {acks: 900}, kill: processor, heal: {after: 500ms}}
-      - {name: killed again, when: {acks: 1900}, kill: processor, heal: {after: 500ms}}
+      - {name: killed, when: {acks: 1500}, kill: processor, heal: {after: 500ms}}
+      - {name: killed again, when: {acks: 3500}, kill: processor, heal: {after: 500ms}}
 load: {rate: 500, window: 100, message_bytes: 100}
-duration: 5s
+duration: 8s
 repeats: 1
 """
     before, after = sorted(
