@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 
 import scipy
 
@@ -129,7 +128,6 @@ def _judge_backlog(hold: Hold, level: ServiceLevel, name: str, slope: Slope) -> 
     return Judgement(_within(low, high, limit), reason)
 
 
-@cache
 def _reach() -> float:
     """Return how many standard errors an interval reaches to either side."""
     return float(scipy.special.ndtri((1 + LEVEL) / 2))

@@ -21,6 +21,7 @@ from bench.systems.nats.connection import (
     CALL_S,
     CONNECT_S,
     RECONNECT,
+    RECONNECT_S,
     EventLoop,
     client_loop,
     connect,
@@ -32,7 +33,6 @@ from bench.systems.nats.streams import names
 from bench.systems.open_sends import OpenSends
 from bench.systems.protocols import NOT_GIVEN, ReceivedMessage, SendResult
 
-_RECONNECT_S = 0.1
 _LATE_S = 5.0
 """The client tells of a send's end that much after its time-out at most."""
 _BATCH = 2000
@@ -45,7 +45,7 @@ class NatsProducers:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int) -> None:
         """Connect. Raises LoadError where no server answers."""
-        self._settings: dict[str, Any] = {TIMEOUT: TIMEOUT_S, RECONNECT: _RECONNECT_S, **settings}
+        self._settings: dict[str, Any] = {TIMEOUT: TIMEOUT_S, RECONNECT: RECONNECT_S, **settings}
         reconnect_s = float(self._settings[RECONNECT])
         with client_loop(f"Connecting a producer to {topic.name} at {endpoint}") as self._loop:
             self._connections = [

@@ -28,7 +28,7 @@ _EpollSelector = cast("Callable[[], BaseSelector]", get_original("selectors", "E
 
 CONNECT_S = 30.0
 CALL_S = 30.0
-_RECONNECT_S = 0.1
+RECONNECT_S = 0.1
 """The client's own default is 2 s, which would stand in every gap after a server's death."""
 _CANCEL_AGAIN_S, _AGAIN_S = 0.1, 0.1
 _NO_PEERS = 10005
@@ -101,7 +101,7 @@ async def cancel_tasks(tasks: Collection[asyncio.Task[Any]]) -> None:
         _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN_S)
 
 
-async def connect(endpoint: str, reconnect_s: float = _RECONNECT_S) -> Client:
+async def connect(endpoint: str, reconnect_s: float = RECONNECT_S) -> Client:
     """Connect to any of the endpoint's servers, and go on to another one for ever where it goes away."""
     return await nats.connect(
         servers=endpoint.split(","),

@@ -99,10 +99,8 @@ async def _missing_partitions(jetstream: JetStreamContext, topic: Topic) -> froz
 async def _is_missing(jetstream: JetStreamContext, name: str) -> bool:
     try:
         await jetstream.stream_info(name)
-    except NotFoundError:
-        return True
-    except nats.errors.Error:
-        return False
+    except nats.errors.Error as error:
+        return isinstance(error, NotFoundError)
     return False
 
 
